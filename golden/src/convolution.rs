@@ -8,6 +8,7 @@ use crate::{
     format::{Format, power_of_two},
     grid::Grid,
     integer_pairs::IntegerPairs,
+    partial_sums::{PartialSums, Parts},
     rounding::to_half,
     rules::{self, Entry},
     semantics::{Accumulator, Bare, GroupOrder, WeightOrder},
@@ -87,6 +88,10 @@ pub struct Convolution<'a> {
     /// The algorithms that may transform the operands; `None` if only direct sums are allowed for.
     pub transformed: Option<Transformed>,
     pub accumulator: Accumulator,
+    /// The number that is read where there is no data; zero except in mutants.
+    pub fill: f64,
+    /// The partial sums that are rounded; `None` except in mutants.
+    pub partial: Option<PartialSums>,
     /// The integers whose products saturate in pairs; `None` except in mutants.
     pub pairs: Option<IntegerPairs>,
 }
@@ -100,6 +105,16 @@ struct ReceptiveField<'a> {
     batch: usize,
     group: usize,
     output: usize,
+}
+
+/// A part of a sum of products.
+#[derive(Default)]
+struct Part {
+    sum: f64,
+    absolute: f64,
+    /// The error that errors of the operands cause.
+    error: f64,
+    count: usize,
 }
 
 impl ReceptiveField<'_> {
@@ -140,6 +155,34 @@ impl ReceptiveField<'_> {
             absolute += product.abs();
         });
         (sum, absolute)
+    }
+
+    /// Calls `visit` with each part of the sum of products.
+    fn each_part(&self, position: usize, parts: Parts, mut visit: impl FnMut(Part)) {
+        let size = match parts {
+            Parts::Channels => self.taps.at(position).len(),
+            Parts::Products => 1,
+        };
+        let mut part = Part::default();
+        self.each_product(position, |x, w| {
+            let product = self.x.elements[x] * self.w.elements[w];
+            let (x_error, w_error) = (self.x.error_at(x), self.w.error_at(w));
+            part.sum += product;
+            part.absolute += product.abs();
+            part.error += self.x.elements[x].abs() * w_error + (self.w.elements[w].abs() + w_error) * x_error;
+            part.count += 1;
+            if part.count == size {
+                visit(std::mem::take(&mut part));
+            }
+        });
+    }
+
+    /// The sum of something over the weights that meet no data.
+    fn sum_without_data(&self, position: usize, of: impl Fn(usize) -> f64) -> f64 {
+        let taps = self.taps.at(position);
+        let is_met = |kernel: usize| taps.iter().any(|(_, met)| *met == kernel);
+        let without: Vec<_> = (0..self.taps.kernel_len()).filter(|kernel| !is_met(*kernel)).collect();
+        self.places().map(|(_, w)| without.iter().map(|kernel| of(w.start + kernel)).sum::<f64>()).sum()
     }
 
     /// The norms of the operands of this output channel.
@@ -218,7 +261,7 @@ impl Convolution<'_> {
         let has_special = operands.into_iter().flatten().any(Value::has_special);
         let may_overflow = Format::of(self.x.dtype).max / 2.0;
         self.each_window(|window, position, channel| {
-            let (sum, absolute) = window.sums(position);
+            let (sum, absolute) = self.sums(window, position);
             let bias =
                 self.bias.filter(|_| !self.is_bare(position)).map_or(0.0, |bias| bias.elements[channel]);
             let pairs = self.pairs.as_ref().filter(|_| !self.channels.is_depthwise());
@@ -231,6 +274,10 @@ impl Convolution<'_> {
             magnitude.push(absolute + bias.abs());
         });
         let mut grid = self.grid();
+        if let Some(PartialSums { precision, .. }) = self.partial {
+            let largest = magnitude.iter().copied().fold(0.0, f64::max);
+            grid = grid.filter(|grid| grid.is_exact_in(precision.format(), largest));
+        }
         if self.accumulator == Accumulator::Half {
             let largest = magnitude.iter().copied().fold(0.0, f64::max);
             grid = grid.filter(|grid| grid.is_exact_in(Format::of(DataType::Float16), largest));
@@ -250,6 +297,48 @@ impl Convolution<'_> {
         );
         let touched = value.settle(decided);
         (value, touched)
+    }
+
+    /// The sum of products and the sum of their absolute values.
+    fn sums(&self, window: &ReceptiveField, position: usize) -> (f64, f64) {
+        if self.is_filled() {
+            let (sum, absolute) = window.sums(position);
+            let of_fill = self.fill * window.sum_without_data(position, |place| self.w.elements[place]);
+            let magnitude = window.sum_without_data(position, |place| self.w.elements[place].abs());
+            return (sum + of_fill, absolute + self.fill.abs() * magnitude);
+        }
+        let Some(PartialSums { parts, precision }) = self.partial else { return window.sums(position) };
+        let (mut sum, mut absolute) = (0.0, 0.0);
+        window.each_part(position, parts, |part| {
+            sum += precision.round(part.sum);
+            absolute += part.absolute;
+        });
+        (sum, absolute)
+    }
+
+    /// How far what is read where there is no data may be off because weights are.
+    fn fill_error(&self, window: &ReceptiveField, position: usize) -> f64 {
+        match &self.w.error {
+            Some(error) if self.is_filled() => window.sum_without_data(position, |place| error[place]),
+            _ => 0.0,
+        }
+    }
+
+    const fn is_filled(&self) -> bool {
+        self.fill.abs() > 0.0
+    }
+
+    /// How far the rounded partial sums may be off because the partial sums are.
+    fn partial_error(&self, window: &ReceptiveField, position: usize, within: Format) -> f64 {
+        let Some(PartialSums { parts, precision }) = self.partial else { return 0.0 };
+        let mut error = 0.0;
+        window.each_part(position, parts, |Part { sum, absolute, error: propagated, count }| {
+            let own = propagated + count as f64 * within.unit_roundoff() * absolute;
+            let rounded = precision.round(sum);
+            let deviation = |sum: f64| (precision.round(sum) - rounded).abs();
+            error += deviation(sum + own).max(deviation(sum - own));
+        });
+        error
     }
 
     /// What is decided on the element at `position` of output channel `channel`, which is exactly `sum`, because an operand is not finite or
@@ -382,6 +471,9 @@ impl Convolution<'_> {
                 of_transforms = self.transform_error(window, within);
             }
             let of_products = if operands_err { window.propagated_error(position) } else { 0.0 };
+            let of_products = of_products
+                + self.partial_error(window, position, within)
+                + self.fill_error(window, position);
             let place = error.len();
             let of_rounding = operand_rounding * (magnitude[place] + of_products);
             let of_bias = self.bias.map_or(0.0, |bias| bias.error_at(channel));

@@ -1,5 +1,6 @@
 //! *Edits*: mutants that are composed from what an operator computes, instead of listed.
 
+mod attribute;
 mod calculation;
 mod change;
 mod lane;
@@ -14,6 +15,7 @@ mod term;
 
 use std::fmt;
 
+pub(crate) use self::attribute::AttributeEdit;
 pub(crate) use self::change::Change;
 pub(crate) use self::numbers::NumberEdit;
 pub use self::operator::Operator;

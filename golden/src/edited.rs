@@ -30,6 +30,11 @@ impl<'n> Edited<'n> {
                     Change::Scales(scales) => semantics.scales = scales,
                     Change::Numbers(numbers) => semantics.numbers = Some(numbers),
                     Change::Outside(outside) => semantics.outside = outside,
+                    Change::Fill(fill) => semantics.fill = Some(fill),
+                    Change::Between(between) => semantics.between = between,
+                    Change::PartialSums(partial) => semantics.partial_sums = Some(partial),
+                    Change::Reduction(reduction) => semantics.reduction = reduction,
+                    Change::Attribute(attribute) => semantics.attribute = Some(attribute),
                     _ => {}
                 }
                 Self { edit: Some(edit), semantics, only }

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{Graph, Node, Shapes, Tensor, infer_shapes};
+use twinfer_onnx::{Graph, Node, RuleViolation, Shapes, Tensor, infer_misread_shapes, infer_shapes};
 
 use crate::{
     Arithmetic, Evaluation, Hypothesis, Limits, Reference, Unknown, edited::Edited, evaluator::Evaluator,
@@ -43,7 +43,7 @@ pub fn evaluate_within(
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(mutants);
     let graph = &*misread(graph, &semantics, |_| true);
-    let shapes = shapes_for(graph, inputs)?;
+    let shapes = shapes_for(graph, inputs, infer_shapes)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).run(inputs)
 }
 
@@ -58,7 +58,7 @@ pub fn evaluate_edited(
 ) -> Result<Evaluation, Unknown> {
     let edited = Edited::new(hypothesis, only);
     let graph = &*misread(graph, edited.semantics(), |node| edited.concerns(node));
-    let shapes = shapes_for(graph, inputs)?;
+    let shapes = shapes_for(graph, inputs, infer_misread_shapes)?;
     let semantics = Semantics::of(&[]);
     Evaluator::new(graph, &shapes, arithmetic, &semantics, limits).with_edit(&edited).run(inputs)
 }
@@ -74,7 +74,7 @@ pub fn evaluate_returned(
     returned: &[bool],
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(&[]);
-    let shapes = shapes_for(graph, inputs)?;
+    let shapes = shapes_for(graph, inputs, infer_shapes)?;
     Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default())
         .with_returned_inputs(returned)
         .run(inputs)
@@ -92,13 +92,17 @@ pub fn evaluate_rounding_randomly(
     seed: u64,
 ) -> Result<Evaluation, Unknown> {
     let semantics = Semantics::of(&[]);
-    let shapes = shapes_for(graph, inputs)?;
+    let shapes = shapes_for(graph, inputs, infer_shapes)?;
     let evaluator = Evaluator::new(graph, &shapes, arithmetic, &semantics, Limits::default());
     evaluator.rounding_randomly(seed).run(inputs)
 }
 
 /// The type of every value of `graph` for `inputs`, which must be of the types that it declares.
-fn shapes_for<'a>(graph: &'a Graph, inputs: &[Tensor]) -> Result<Shapes<'a>, Unknown> {
+fn shapes_for<'a>(
+    graph: &'a Graph,
+    inputs: &[Tensor],
+    infer: impl Fn(&'a Graph, &[Vec<usize>]) -> Result<Shapes<'a>, RuleViolation>,
+) -> Result<Shapes<'a>, Unknown> {
     for (input, tensor) in graph.inputs.iter().zip(inputs) {
         let (declared, fed) = (input.dtype, tensor.dtype());
         if declared != fed {
@@ -106,14 +110,14 @@ fn shapes_for<'a>(graph: &'a Graph, inputs: &[Tensor]) -> Result<Shapes<'a>, Unk
         }
     }
     let extents: Vec<_> = inputs.iter().map(|tensor| tensor.shape.clone()).collect();
-    Ok(infer_shapes(graph, &extents)?)
+    Ok(infer(graph, &extents)?)
 }
 
 /// The graph with the attributes that mutants read into the nodes that they concern, and with the output shapes that follow from these
 /// instead of those that it declares.
 fn misread<'a>(graph: &'a Graph, semantics: &Semantics, concerns: impl Fn(&Node) -> bool) -> Cow<'a, Graph> {
     let numbers = semantics.numbers.filter(|numbers| numbers.changes_shapes());
-    if semantics.attributes.is_empty() && numbers.is_none() {
+    if semantics.attributes.is_empty() && numbers.is_none() && semantics.attribute.is_none() {
         return Cow::Borrowed(graph);
     }
     let mut graph = graph.clone();
@@ -121,6 +125,9 @@ fn misread<'a>(graph: &'a Graph, semantics: &Semantics, concerns: impl Fn(&Node)
     graph.outputs.iter_mut().for_each(|output| output.shape = None);
     for node in graph.nodes.iter_mut().filter(|node| concerns(node)) {
         semantics.attributes.iter().for_each(|change| change(&mut node.op));
+        if let Some(attribute) = semantics.attribute {
+            attribute.apply(&mut node.op);
+        }
         if let Some(numbers) = numbers {
             numbers.apply_to_attributes(&mut node.op);
         }

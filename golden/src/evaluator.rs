@@ -17,8 +17,9 @@ use crate::{
     concat::concat,
     edited::Edited,
     elementwise::{add, relu},
-    pooling::{extra, max_pool},
+    pooling::{extra, max_pool, reduce},
     random_rounding::RandomRounding,
+    reduction::Reduction,
     rules,
     semantics::{Origin, Semantics, Surroundings},
     taps::{Direction, Reach, Taps},
@@ -265,8 +266,13 @@ impl<'a> Evaluator<'a> {
             numbers.apply(&mut reaches);
         }
         let taps = Taps::of(&reaches, Direction::Gather);
-        let extra = extra(self.semantics.surroundings, &reaches, &taps, x.dtype);
-        let (pooled, touched, open) = max_pool(x, &taps, shape, extra);
+        let extra = extra(self.semantics.surroundings, &reaches, &taps, x.dtype, self.semantics.fill);
+        let (pooled, touched, open) = match self.semantics.reduction {
+            Reduction::Maximum => max_pool(x, &taps, shape, extra),
+            Reduction::Other(choice, padding) => {
+                (reduce(x, &taps, shape, (choice, padding), self.arithmetic), Vec::new(), Vec::new())
+            }
+        };
         self.touch(touched);
         self.open(open);
         self.touch(rules::of_max_pool(op, &geometry));

@@ -34,6 +34,8 @@ pub enum Rounding {
     HalfToEven,
     /// To the nearest integer, ties away from zero; only mutants do that.
     HalfAwayFromZero,
+    /// To the nearest integer, ties to odd; only mutants do that.
+    HalfToOdd,
     /// Toward zero; only mutants do that.
     TowardZero,
     /// To the nearest integer, ties toward zero; only mutants do that.
@@ -66,6 +68,20 @@ pub enum Overflow {
     SaturatesAtZero,
     /// Saturates at 127 instead of a higher integer; only mutants do that.
     SaturatesAt127,
+    /// Saturates at the lowest integer of the type of the other sign instead of its own; only mutants do that.
+    SaturatesAtOtherLowest,
+    /// Saturates at the highest integer of the type of the other sign instead of its own; only mutants do that.
+    SaturatesAtOtherHighest,
+    /// Saturates at the negative of the highest integer instead of the lowest one; only mutants do that.
+    SaturatesAtMinusHighest,
+    /// Saturates at the half of the lowest integer; only mutants do that.
+    SaturatesAtHalfLowest,
+    /// Saturates at the half of the highest integer; only mutants do that.
+    SaturatesAtHalfHighest,
+    /// Wraps around below the lowest integer; only mutants do that.
+    WrapsBelow,
+    /// Wraps around above the highest integer; only mutants do that.
+    WrapsAbove,
     /// Wraps around; only mutants do that.
     Wraps,
     /// Saturates what a 32-bit integer holds: numbers beyond it are its lowest, and the zero point is added with wraparound; only mutants do
@@ -101,6 +117,8 @@ impl IntegerConversion {
             _ if scaled.is_nan() => 0.0,
             Rounding::HalfToEven => scaled.round_ties_even(),
             Rounding::HalfAwayFromZero => scaled.round(),
+            // an odd number away, even ones are odd ones
+            Rounding::HalfToOdd => (scaled - 1.0).round_ties_even() + 1.0,
             Rounding::TowardZero => scaled.trunc(),
             Rounding::HalfTowardZero => (scaled.abs() - 0.5).ceil().max(0.0).copysign(scaled),
             Rounding::HalfUp => (scaled + 0.5).floor(),
@@ -118,9 +136,19 @@ impl IntegerConversion {
             self.round(scaled) + zero_point
         };
         match self.overflow {
-            Overflow::Wraps if integer.is_finite() => {
-                lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
+            Overflow::Wraps => wrapped(integer, (lowest, highest)),
+            Overflow::WrapsBelow => wrapped(integer.min(highest), (lowest, highest)),
+            Overflow::WrapsAbove => wrapped(integer.max(lowest), (lowest, highest)),
+            // what the type does not hold wraps around in its turn
+            Overflow::SaturatesAtOtherLowest => {
+                wrapped(integer.clamp(lowest - other_sign(lowest), highest), (lowest, highest))
             }
+            Overflow::SaturatesAtMinusHighest => wrapped(integer.clamp(-highest, highest), (lowest, highest)),
+            Overflow::SaturatesAtOtherHighest => {
+                wrapped(integer.clamp(lowest, highest - other_sign(lowest)), (lowest, highest))
+            }
+            Overflow::SaturatesAtHalfLowest => integer.clamp((lowest / 2.0).round(), highest),
+            Overflow::SaturatesAtHalfHighest => integer.clamp(lowest, (highest / 2.0).floor()),
             Overflow::SaturatesNarrowly => integer.clamp(lowest.max(-highest), highest),
             Overflow::SaturatesAboveLowest => integer.clamp(lowest + 1.0, highest),
             Overflow::SaturatesBelowHighest => integer.clamp(lowest, highest - 1.0),
@@ -130,7 +158,7 @@ impl IntegerConversion {
             Overflow::SaturatesAtZero => integer.clamp(lowest.max(0.0), highest),
             Overflow::SaturatesAt127 => integer.clamp(lowest, highest.min(127.0)),
             Overflow::SaturatesInt32 => int32_sum(self.round(scaled), zero_point).clamp(lowest, highest),
-            Overflow::Saturates | Overflow::Wraps => integer.clamp(lowest, highest),
+            Overflow::Saturates => integer.clamp(lowest, highest),
         }
     }
 }
@@ -139,6 +167,7 @@ impl Rounding {
     pub const ALL: &[Self] = &[
         Self::HalfToEven,
         Self::HalfAwayFromZero,
+        Self::HalfToOdd,
         Self::TowardZero,
         Self::HalfTowardZero,
         Self::HalfUp,
@@ -151,6 +180,7 @@ impl Rounding {
         match self {
             Self::HalfToEven => "half-to-even",
             Self::HalfAwayFromZero => "half-away",
+            Self::HalfToOdd => "half-to-odd",
             Self::TowardZero => "toward-zero",
             Self::HalfTowardZero => "half-toward-zero",
             Self::HalfUp => "half-up",
@@ -164,6 +194,7 @@ impl Rounding {
         match self {
             Self::HalfToEven => "half to even",
             Self::HalfAwayFromZero => "half away from zero",
+            Self::HalfToOdd => "half to odd",
             Self::TowardZero => "toward zero",
             Self::HalfTowardZero => "half toward zero",
             Self::HalfUp => "half toward the larger integer",
@@ -185,6 +216,13 @@ impl Overflow {
         Self::SaturatesAt127,
         Self::Wraps,
         Self::SaturatesInt32,
+        Self::SaturatesAtOtherLowest,
+        Self::SaturatesAtOtherHighest,
+        Self::SaturatesAtMinusHighest,
+        Self::SaturatesAtHalfLowest,
+        Self::SaturatesAtHalfHighest,
+        Self::WrapsBelow,
+        Self::WrapsAbove,
     ];
 
     const fn slug(self) -> &'static str {
@@ -196,6 +234,13 @@ impl Overflow {
             Self::SaturatesBeforeShift => "saturates-before-zero-point",
             Self::SaturatesAtZero => "saturates-at-zero",
             Self::SaturatesAt127 => "saturates-at-127",
+            Self::SaturatesAtOtherLowest => "saturates-at-lowest-of-other-sign",
+            Self::SaturatesAtOtherHighest => "saturates-at-highest-of-other-sign",
+            Self::SaturatesAtMinusHighest => "saturates-at-minus-highest",
+            Self::SaturatesAtHalfLowest => "saturates-at-half-of-lowest",
+            Self::SaturatesAtHalfHighest => "saturates-at-half-of-highest",
+            Self::WrapsBelow => "wraps-below-lowest",
+            Self::WrapsAbove => "wraps-above-highest",
             Self::Wraps => "wraps",
             Self::SaturatesInt32 => "saturates-int32",
         }
@@ -210,12 +255,41 @@ impl Overflow {
             Self::SaturatesBeforeShift => "saturates before it adds the zero point, and again afterwards",
             Self::SaturatesAtZero => "saturates at 0 instead of a lower integer",
             Self::SaturatesAt127 => "saturates at 127 instead of a higher integer",
+            Self::SaturatesAtOtherLowest => {
+                "saturates at the lowest integer of the other signedness: int8 at 0, and uint8 at -128, which wraps around"
+            }
+            Self::SaturatesAtOtherHighest => {
+                "saturates at the highest integer of the other signedness: uint8 at 127, and int8 at 255, which wraps around"
+            }
+            Self::SaturatesAtMinusHighest => {
+                "saturates at the negative of the highest integer: int8 at -127, and uint8 at -255, which wraps around"
+            }
+            Self::SaturatesAtHalfLowest => "saturates at half of the lowest integer of the type",
+            Self::SaturatesAtHalfHighest => {
+                "saturates at half of the highest integer of the type, rounded down"
+            }
+            Self::WrapsBelow => "wraps around below the lowest integer instead of saturating",
+            Self::WrapsAbove => "wraps around above the highest integer instead of saturating",
             Self::Wraps => "wraps around instead of saturating",
             Self::SaturatesInt32 => {
                 "converts to a 32-bit integer first, which is the lowest one for numbers beyond its range, and adds the zero point to that with wraparound"
             }
         }
     }
+}
+
+/// An integer of a range that differs by a multiple of the size of the range; the nearer end for infinities.
+fn wrapped(integer: f64, (lowest, highest): (f64, f64)) -> f64 {
+    if integer.is_finite() {
+        lowest + (integer - lowest).rem_euclid(highest - lowest + 1.0)
+    } else {
+        integer.clamp(lowest, highest)
+    }
+}
+
+/// By how much a range of 8 bits with this lowest integer lies below that of the type of the other sign.
+fn other_sign(lowest: f64) -> f64 {
+    if lowest < 0.0 { -128.0 } else { 128.0 }
 }
 
 /// The sum of two integers in 32 bits, where an integer that does not fit is the lowest one.

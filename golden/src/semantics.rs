@@ -1,9 +1,11 @@
 use twinfer_onnx::{Axis, Op};
 
 use crate::{
-    edit::NumberEdit,
+    edit::{AttributeEdit, NumberEdit},
+    partial_sums::PartialSums,
     quantization::IntegerConversion,
-    taps::{Direction, Outside, Reach},
+    reduction::Reduction,
+    taps::{Between, Direction, Fill, Outside, Reach},
 };
 
 /// The semantics of an evaluation. The default is ONNX; each mutant changes one fact.
@@ -11,12 +13,22 @@ use crate::{
 pub struct Semantics {
     /// Changes to an operator's attributes before they are used. They may change shapes.
     pub attributes: Vec<fn(&mut Op)>,
+    /// Another reading of an attribute. It may change shapes.
+    pub attribute: Option<AttributeEdit>,
     /// Changes to the reach of a convolution's kernel along an axis, which keep the shape.
     pub reach: Vec<fn(&mut Reach, &Axis, Direction)>,
     /// A change to the numbers of windows, which keep their shape unless attributes are changed with them.
     pub numbers: Option<NumberEdit>,
     /// What windows read outside of the data.
     pub outside: Outside,
+    /// The number that windows read where there is no data; `None` for nothing.
+    pub fill: Option<Fill>,
+    /// What a `ConvTranspose` reads between strides.
+    pub between: Between,
+    /// The rounding of partial sums of a convolution.
+    pub partial_sums: Option<PartialSums>,
+    /// What `MaxPool` makes of a window.
+    pub reduction: Reduction,
     /// The assignment of input channels to groups.
     pub groups: GroupOrder,
     /// The order of the channels of a weight.

@@ -58,6 +58,82 @@ impl Outside {
     }
 }
 
+/// The number that windows read where there is no data: in the padding and, of `ConvTranspose`, between strides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    One,
+    MinusOne,
+}
+
+impl Fill {
+    pub const ALL: &[Self] = &[Self::One, Self::MinusOne];
+
+    pub const fn number(self) -> f64 {
+        match self {
+            Self::One => 1.0,
+            Self::MinusOne => -1.0,
+        }
+    }
+
+    /// The name in names of edits.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::One => "one-outside",
+            Self::MinusOne => "minus-one-outside",
+        }
+    }
+
+    /// What sentences say is read.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::One => "1 where there is no data",
+            Self::MinusOne => "-1 where there is no data",
+        }
+    }
+}
+
+/// What a tap of a `ConvTranspose` reads where its stride lies between two positions of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Between {
+    /// Nothing, as in ONNX.
+    #[default]
+    Nothing,
+    /// The position before; only mutants do that.
+    Previous,
+    /// The position behind; only mutants do that.
+    Next,
+}
+
+impl Between {
+    /// The position that is read in place of `place`, which is as many strides from the first one and `rest` more.
+    const fn read(self, place: isize, rest: isize) -> Option<isize> {
+        match self {
+            _ if rest == 0 => Some(place),
+            Self::Nothing => None,
+            Self::Previous => Some(place),
+            Self::Next => Some(place + 1),
+        }
+    }
+
+    /// The name in names of edits.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing-between-strides",
+            Self::Previous => "previous-between-strides",
+            Self::Next => "next-between-strides",
+        }
+    }
+
+    /// What sentences say is read.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing between two positions of the input that the stride separates",
+            Self::Previous => "the previous position of the input once more where the stride leaves gaps",
+            Self::Next => "the next position of the input already where the stride leaves gaps",
+        }
+    }
+}
+
 /// The reach of the kernel along one spatial axis, which some mutants change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
@@ -80,6 +156,8 @@ pub struct Reach {
     pub strip: usize,
     /// What is read outside of the input.
     pub outside: Outside,
+    /// What is read between strides.
+    pub between: Between,
 }
 
 impl From<&Axis> for Reach {
@@ -97,6 +175,7 @@ impl From<&Axis> for Reach {
             untouched_end: 0,
             strip: axis.output_padding.saturating_add_signed(-axis.pad_end),
             outside: Outside::Nothing,
+            between: Between::Nothing,
         }
     }
 }
@@ -113,10 +192,7 @@ impl Reach {
             Direction::Scatter => {
                 let from_first = signed(output)? + self.begin - signed(kernel * self.dilation)?;
                 let stride = signed(self.stride)?;
-                if from_first.rem_euclid(stride) != 0 {
-                    return None;
-                }
-                from_first.div_euclid(stride)
+                self.between.read(from_first.div_euclid(stride), from_first.rem_euclid(stride))?
             }
         };
         self.outside.read(place, self.input)
@@ -253,6 +329,15 @@ mod tests {
         assert_eq!(read(Outside::Around), [1, 2, 0, 0, 1].map(Some));
         assert_eq!(read(Outside::Mirrored), [2, 1, 0, 1, 0].map(Some));
         assert_eq!(Outside::Edge.read(0, 0), None, "there is nothing to read");
+    }
+
+    #[test]
+    fn what_is_read_between_strides_is_a_neighbor() {
+        let read =
+            |between: Between| [(1, 0), (1, 1), (-1, 2)].map(|(place, rest)| between.read(place, rest));
+        assert_eq!(read(Between::Nothing), [Some(1), None, None]);
+        assert_eq!(read(Between::Previous), [Some(1), Some(1), Some(-1)]);
+        assert_eq!(read(Between::Next), [Some(1), Some(2), Some(0)]);
     }
 
     #[test]

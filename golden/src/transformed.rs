@@ -248,6 +248,7 @@ mod tests {
             untouched_end: 0,
             strip: 0,
             outside: crate::taps::Outside::Nothing,
+            between: crate::taps::Between::Nothing,
         }
     }
 

@@ -1,6 +1,7 @@
 use twinfer_onnx::Op;
 
 use super::{
+    attribute::AttributeEdit,
     calculation::{Calculation, Inputs},
     lane::Along,
     layout::Layout,
@@ -10,7 +11,15 @@ use super::{
     reindexing::Reindexing,
     term::Term,
 };
-use crate::{Mutant, quantization::IntegerConversion, semantics::Scales, taps::Outside, value::Value};
+use crate::{
+    Mutant,
+    partial_sums::PartialSums,
+    quantization::IntegerConversion,
+    reduction::Reduction,
+    semantics::Scales,
+    taps::{Between, Fill, Outside},
+    value::Value,
+};
 
 /// What an operator does otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +44,16 @@ pub enum Change {
     Conversion(IntegerConversion),
     /// What lies outside of the data differs.
     Outside(Outside),
+    /// A number is read where there is no data.
+    Fill(Fill),
+    /// What lies between strides differs.
+    Between(Between),
+    /// Partial sums are rounded.
+    PartialSums(PartialSums),
+    /// Something else than the maximum is given for a window.
+    Reduction(Reduction),
+    /// An attribute is read otherwise.
+    Attribute(AttributeEdit),
     /// What a listed mutant changes, in one operator alone.
     Mutant(Mutant),
 }
@@ -47,9 +66,16 @@ impl Change {
                 !matches!(operand, Operand::Output)
             }
             Self::Taken(..) | Self::Exchanged(..) | Self::Calculation(_) => true,
-            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Outside(_) | Self::Mutant(_) => {
-                false
-            }
+            Self::Numbers(_)
+            | Self::Scales(_)
+            | Self::Conversion(_)
+            | Self::Outside(_)
+            | Self::Fill(_)
+            | Self::Between(_)
+            | Self::PartialSums(_)
+            | Self::Reduction(_)
+            | Self::Attribute(_)
+            | Self::Mutant(_) => false,
         }
     }
 
@@ -63,14 +89,18 @@ impl Change {
 
     /// Whether it makes elements coarser, which an operator does everywhere if it does so at all.
     pub const fn is_rounding(self) -> bool {
-        matches!(self, Self::Term(_, term) if term.is_rounding())
+        match self {
+            Self::Term(_, term) => term.is_rounding(),
+            Self::PartialSums(_) => true,
+            _ => false,
+        }
     }
 
     /// Changes the inputs of a node of `operator`.
     pub fn apply_to_inputs(self, operator: Operator, op: &Op, inputs: &mut Inputs) {
-        let place = |operand| operator.place(operand).filter(|place| *place < inputs.len());
         match self {
             Self::Taken(to, from) | Self::Exchanged(to, from) => {
+                let place = |operand| operator.places(operand, inputs).next();
                 let (Some(to), Some(from)) = (place(to), place(from)) else { return };
                 let (Some(one), Some(other)) = (inputs[to].clone(), inputs[from].clone()) else { return };
                 if one.shape == other.shape && one.dtype == other.dtype {
@@ -82,12 +112,10 @@ impl Change {
             }
             Self::Calculation(calculation) => calculation.apply_to_inputs(op, inputs),
             Self::Read(operand, ..) | Self::Stored(operand, _) | Self::Term(operand, _) => {
-                if let Some(value) = place(operand).and_then(|place| inputs[place].as_mut()) {
-                    self.apply_to(operator, op, value);
-                }
+                let places = operator.places(operand, inputs);
+                inputs[places].iter_mut().flatten().for_each(|value| self.apply_to(operator, op, value));
             }
-            Self::Numbers(_) | Self::Scales(_) | Self::Conversion(_) | Self::Outside(_) | Self::Mutant(_) => {
-            }
+            _ => {}
         }
     }
 
@@ -124,7 +152,8 @@ impl Change {
                 }
             }
             Self::Term(operand, term) if term.concerns(value.dtype) => {
-                *value = value.changed(|x| term.applied(operand, x));
+                let dtype = value.dtype;
+                *value = value.changed(|x| term.applied(operand, dtype, x));
             }
             _ => {}
         }
@@ -145,6 +174,11 @@ impl Change {
             Self::Scales(scales) => scales.slug().to_owned(),
             Self::Conversion(conversion) => conversion.slug(),
             Self::Outside(outside) => outside.slug().to_owned(),
+            Self::Fill(fill) => fill.slug().to_owned(),
+            Self::Between(between) => between.slug().to_owned(),
+            Self::PartialSums(partial) => partial.slug(),
+            Self::Reduction(reduction) => reduction.slug(),
+            Self::Attribute(attribute) => attribute.slug().to_owned(),
             Self::Mutant(mutant) => mutant.name().to_owned(),
         }
     }
@@ -167,7 +201,7 @@ impl Change {
                 format!("{name} reads the {} {}", words(operand, operator), layout.clause())
             }
             Self::Term(operand, term) => {
-                format!("the {} of {name} {}", words(operand, operator), term.predicate(operand))
+                format!("{} {}", subject(operand, operator), term.predicate(operand))
             }
             Self::Taken(to, from) => {
                 format!("{name} reads the {} as the {}", words(from, operator), words(to, operator))
@@ -180,8 +214,26 @@ impl Change {
             Self::Scales(scales) => format!("{name} applies scales and zero points {}", scales.clause()),
             Self::Conversion(conversion) => format!("{name} {}", conversion.clause()),
             Self::Outside(outside) => format!("{name} reads {}", outside.clause()),
+            Self::Fill(fill) => format!("{name} reads {}", fill.clause()),
+            Self::Between(between) => format!("{name} reads {}", between.clause()),
+            Self::PartialSums(partial) => format!("{name} {}", partial.clause()),
+            Self::Reduction(reduction) => format!("{name} {}", reduction.clause()),
+            Self::Attribute(attribute) => format!("{name} {}", attribute.clause()),
             Self::Mutant(mutant) => format!("{} in {name}", of_sentence(mutant.sentence())),
         }
+    }
+}
+
+/// An operand as the subject of a sentence.
+fn subject(operand: Operand, operator: Operator) -> String {
+    let name = operator.name();
+    match operand {
+        Operand::Each if operator.is_convolution() => format!("each factor in the products of {name}"),
+        Operand::Each => format!("each input of {name}"),
+        Operand::SecondOrBroadcast => {
+            format!("the second input of {name}, or the first one if that is broadcast,")
+        }
+        operand => format!("the {} of {name}", words(operand, operator)),
     }
 }
 

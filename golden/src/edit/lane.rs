@@ -77,7 +77,7 @@ impl Along {
                 return (2..rank).filter_map(|axis| Lane::axis(shape, axis)).collect();
             }
             (Self::FirstSpatial, _) if rank > 2 => Lane::axis(shape, 2),
-            (Self::LastSpatial, _) if rank > 2 => Lane::axis(shape, rank - 1),
+            (Self::LastSpatial, _) if rank > 0 => Lane::axis(shape, rank - 1),
             (Self::FirstSpatial | Self::LastSpatial, _) => None,
             (_, Operand::Weight) => self.weight_lane(operator, shape, groups),
             (Self::Batch, _) => Lane::axis(shape, 0),
@@ -137,7 +137,7 @@ impl Along {
             Self::Group => ("group", ""),
             Self::ChannelOfGroup => ("channel", " within each group"),
             Self::FirstSpatial => ("position", " along the first spatial axis"),
-            Self::LastSpatial => ("position", " along the last spatial axis"),
+            Self::LastSpatial => ("position", " along the last axis"),
             Self::EverySpatial => ("position", " along every spatial axis"),
         }
     }

@@ -21,6 +21,8 @@ pub enum NumberChange {
     First,
     Last,
     Reversed,
+    Largest,
+    Smallest,
     OneMore,
     OneLess,
     /// Also where that is negative.
@@ -110,7 +112,7 @@ impl NumberEdit {
         let scoped = each.into_iter().chain(taken).flat_map(|change| {
             [Scope::All, Scope::First, Scope::Last].map(|scope| Self { numbers, change, scope, shapes })
         });
-        let across = [Change::First, Change::Last, Change::Reversed];
+        let across = [Change::First, Change::Last, Change::Reversed, Change::Largest, Change::Smallest];
         let across = across.map(|change| Self { numbers, change, scope: Scope::All, shapes });
         let is_shift = numbers == Numbers::PadsBegin && shapes == Shapes::Kept;
         let shifts = [Scope::All, Scope::First, Scope::Last].into_iter().filter(|_| is_shift);
@@ -174,6 +176,8 @@ impl NumberEdit {
             NumberChange::First => own[0],
             NumberChange::Last => own[count - 1],
             NumberChange::Reversed => own[count - 1 - place],
+            NumberChange::Largest => own.iter().copied().fold(own[0], i64::max),
+            NumberChange::Smallest => own.iter().copied().fold(own[0], i64::min),
             NumberChange::OneMore => own[place].saturating_add(1),
             NumberChange::OneLess => own[place].saturating_sub(1).max(least),
             NumberChange::OneLessOrNegative => own[place].saturating_sub(1),
@@ -206,6 +210,8 @@ impl NumberEdit {
             NumberChange::First => "of-first-axis".to_owned(),
             NumberChange::Last => "of-last-axis".to_owned(),
             NumberChange::Reversed => "reversed".to_owned(),
+            NumberChange::Largest => "largest".to_owned(),
+            NumberChange::Smallest => "smallest".to_owned(),
             NumberChange::OneMore => "one-more".to_owned(),
             NumberChange::OneLess => "one-less".to_owned(),
             NumberChange::OneLessOrNegative => "one-less-or-negative".to_owned(),
@@ -239,6 +245,8 @@ impl NumberEdit {
             NumberChange::First => format!("takes {noun} of the first spatial axis for every axis"),
             NumberChange::Last => format!("takes {noun} of the last spatial axis for every axis"),
             NumberChange::Reversed => format!("takes {noun} in reverse order of the axes"),
+            NumberChange::Largest => format!("takes the largest of {noun} for every axis"),
+            NumberChange::Smallest => format!("takes the smallest of {noun} for every axis"),
             NumberChange::OneMore => format!("takes {noun} as one more"),
             NumberChange::OneLess => {
                 format!("takes {noun} as one less, but at least {}", self.numbers.default())

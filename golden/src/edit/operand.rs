@@ -8,6 +8,12 @@ pub enum Operand {
     /// The second.
     BroadcastAddend,
     Second,
+    /// The last input of a Concat.
+    Last,
+    /// The second input of an Add, or the first one if that is broadcast.
+    SecondOrBroadcast,
+    /// Every tensor that is combined: the inputs of an Add or a Concat, the factors of a convolution.
+    Each,
     Weight,
     Bias,
     Scale,
@@ -30,6 +36,9 @@ impl Operand {
             Self::BroadcastData => "broadcast-input",
             Self::BroadcastAddend => "broadcast-addend",
             Self::Second => "second-input",
+            Self::Last => "last-input",
+            Self::SecondOrBroadcast => "second-or-broadcast-input",
+            Self::Each => "operands",
             Self::Weight => "weight",
             Self::Bias => "bias",
             Self::Scale => "scale",
@@ -58,9 +67,17 @@ impl Operand {
                 | Self::BroadcastData
                 | Self::BroadcastAddend
                 | Self::Second
+                | Self::Last
+                | Self::SecondOrBroadcast
+                | Self::Each
                 | Self::Weight
                 | Self::Output
         )
+    }
+
+    /// Whether it is the same input of every node of a kind.
+    pub const fn is_one(self) -> bool {
+        !matches!(self, Self::SecondOrBroadcast | Self::Each)
     }
 
     /// Whether it is an operand that was broadcast.

@@ -1,4 +1,8 @@
+use std::ops::Range;
+
 use twinfer_onnx::{Op, Window};
+
+use crate::value::Value;
 
 use super::{operand::Operand, term::Term};
 
@@ -56,14 +60,40 @@ impl Operator {
         Self::ALL.iter().copied().find(|operator| operator.name() == op.op_type())
     }
 
-    /// The place of an operand among the inputs of a node; `None` if it is the output, or is not read.
-    pub(super) fn place(self, operand: Operand) -> Option<usize> {
-        self.inputs().iter().find(|(one, _)| *one == operand).map(|(_, place)| *place)
+    /// The places of an operand among the inputs of a node; none if it is the output, or is not read.
+    pub(super) fn places(self, operand: Operand, inputs: &[Option<Value>]) -> Range<usize> {
+        let count = inputs.len();
+        let shape = |place: usize| inputs[place].as_ref().map_or(&[][..], |input| &input.shape);
+        match operand {
+            Operand::Last => count.saturating_sub(1)..count,
+            Operand::SecondOrBroadcast if count == 2 => {
+                let place = usize::from(!is_broadcast(shape(0), shape(1)));
+                place..place + 1
+            }
+            Operand::Each if self == Self::Concat => 0..count,
+            Operand::Each => 0..count.min(2),
+            operand => {
+                let mut inputs = self.inputs().iter();
+                let place = inputs.find(|(one, place)| *one == operand && *place < count);
+                place.map_or(0..0, |(_, place)| *place..place + 1)
+            }
+        }
+    }
+
+    /// What the operator reads at places that depend on the node, or at several.
+    const fn roles(self) -> &'static [Operand] {
+        match self {
+            Self::Add => &[Operand::SecondOrBroadcast, Operand::Each],
+            Self::Concat => &[Operand::Last, Operand::Each],
+            Self::Conv | Self::ConvTranspose => &[Operand::Each],
+            _ => &[],
+        }
     }
 
     /// What the operator reads, and its output.
     pub(super) fn operands(self) -> impl Iterator<Item = Operand> {
-        self.inputs().iter().map(|(operand, _)| *operand).chain([Operand::Output])
+        let inputs = self.inputs().iter().map(|(operand, _)| *operand);
+        inputs.chain(self.roles().iter().copied()).chain([Operand::Output])
     }
 
     /// Whether it sums products of windows and weights.
@@ -77,13 +107,19 @@ impl Operator {
     }
 
     /// Whether an operand has no elements that `term` changes, or `term` changes those that are broadcast.
-    pub(super) const fn is_kept_by(self, operand: Operand, term: Term) -> bool {
+    pub(super) fn is_kept_by(self, operand: Operand, term: Term) -> bool {
         match term {
             _ if operand.is_broadcast() => true,
+            // listed mutants round the factors of a convolution so
+            Term::InBfloat16 | Term::InTf32 if operand == Operand::Each => self.is_convolution(),
+            term if operand == Operand::Each => !term.is_rounding(),
             Term::Absolute => matches!((self, operand), (Self::Relu, Operand::Output)),
             Term::Positive => matches!(self, Self::Relu),
             // scales of quantizers are below 1
             Term::AtMostOne => operand.is_factor() && !matches!(self, Self::BatchNormalization),
+            // a quantizer that gives no lowest integer saturates otherwise
+            Term::AboveLowest => !self.has_bytes(operand) || operand == Operand::Output,
+            Term::Low16 => !matches!((self, operand), (Self::DequantizeLinear, Operand::Data)),
             term => term.is_of_bytes() && !self.has_bytes(operand),
         }
     }
@@ -130,6 +166,12 @@ impl Operator {
     pub(super) const fn is_quantizer(self) -> bool {
         matches!(self, Self::QuantizeLinear | Self::DequantizeLinear)
     }
+}
+
+/// Whether a tensor of the shape `one` is broadcast if it is combined with one of the shape `other`.
+fn is_broadcast(one: &[usize], other: &[usize]) -> bool {
+    let mut extents = one.iter().rev().zip(other.iter().rev());
+    other.len() > one.len() || extents.any(|(one, other)| *one == 1 && *other != 1)
 }
 
 /// The number of groups of a convolution; 1 for every other operator.

@@ -80,10 +80,10 @@ impl Region {
             Part::Even => "the first and then every second",
             Part::BeyondTwo => return format!("behind the second {noun}{place} of the output"),
             Part::SecondHalf => {
-                return format!("behind the first half, rounded up, of each {noun}{place} of the output");
+                return format!("behind the first half, rounded up, of the {noun}s{place} of the output");
             }
             Part::Beyond(size) => {
-                return format!("behind the last whole block of {size} of each {noun}{place} of the output");
+                return format!("behind the last whole block of {size} {noun}s{place} of the output");
             }
         };
         format!("in {which} {noun}{place} of the output")

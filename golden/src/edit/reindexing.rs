@@ -27,6 +27,8 @@ pub enum Reindexing {
     OnlyLast,
     WithoutFirst,
     WithoutLast,
+    /// All but the last, and the only one in any case.
+    WithoutLastOfSeveral,
     /// The first half for both halves.
     HalfShared,
     /// Every second from the first on, then the others.
@@ -98,6 +100,7 @@ impl Reindexing {
         Self::OnlyLast,
         Self::WithoutFirst,
         Self::WithoutLast,
+        Self::WithoutLastOfSeveral,
         Self::HalfShared,
         Self::EvensFirst,
         Self::OnlyHalf,
@@ -151,6 +154,7 @@ impl Reindexing {
             Self::OnlyLast => (index == last).then_some(index),
             Self::WithoutFirst => (index > 0).then_some(index),
             Self::WithoutLast => (index < last).then_some(index),
+            Self::WithoutLastOfSeveral => (index < last.max(1)).then_some(index),
             Self::HalfShared => Some(index % extent.div_ceil(2)),
             Self::EvensFirst => {
                 let evens = extent.div_ceil(2);
@@ -192,6 +196,7 @@ impl Reindexing {
             Self::OnlyLast => "only-last".to_owned(),
             Self::WithoutFirst => "without-first".to_owned(),
             Self::WithoutLast => "without-last".to_owned(),
+            Self::WithoutLastOfSeveral => "without-last-of-several".to_owned(),
             Self::HalfShared => "shared-by-halves".to_owned(),
             Self::EvensFirst => "evens-first".to_owned(),
             Self::OnlyHalf => "only-first-half".to_owned(),
@@ -231,10 +236,13 @@ impl Reindexing {
             Self::AtLeastOne => format!("the second {noun} for the first"),
             Self::AtMost(most) => format!("{noun} {most}, counted from 0, for every later {noun}"),
             Self::Only(1) => format!("the first {noun}, and zero for every other one"),
-            Self::Only(count) => format!("the first {count} of each {noun}, and zero for every other one"),
+            Self::Only(count) => format!("the first {count} {noun}s, and zero for every other one"),
             Self::OnlyLast => format!("the last {noun}, and zero for every other one"),
             Self::WithoutFirst => format!("each {noun} but the first, and zero for that"),
             Self::WithoutLast => format!("each {noun} but the last, and zero for that"),
+            Self::WithoutLastOfSeveral => {
+                format!("each {noun} but the last, and zero for that unless there is only one")
+            }
             Self::HalfShared => format!("the {noun} at its place in the first half"),
             Self::EvensFirst => {
                 format!("the {noun} at its place if every second one, from the first on, came first")

@@ -1,6 +1,7 @@
 //! The space of edits: everything that may be changed in an operator.
 
 use super::{
+    attribute::AttributeEdit,
     calculation::Calculation,
     change::Change,
     lane::Along,
@@ -13,15 +14,21 @@ use super::{
 };
 use crate::{
     Mutant, Nature,
+    partial_sums::PartialSums,
     quantization::{IntegerConversion, Overflow, Rounding},
+    reduction::Reduction,
     semantics::Scales,
-    taps::Outside,
+    taps::{Between, Fill, Outside},
 };
 
 /// Every change of an operator everywhere, and then those that may be made in a part of the output alone, each with that part.
 pub fn changes(operator: Operator) -> Vec<(Change, Option<Region>)> {
     let local = local_changes(operator);
-    let everywhere = readings(operator).into_iter().chain(numbers(operator)).chain(local.iter().copied());
+    let everywhere = readings(operator)
+        .into_iter()
+        .chain(numbers(operator))
+        .chain(AttributeEdit::all_of(operator).into_iter().map(Change::Attribute))
+        .chain(local.iter().copied());
     let mut changes: Vec<_> = everywhere.map(|change| (change, None)).collect();
     let in_parts = |region: Region| {
         let changes = local.iter().filter(|change| !is_of_attributes(**change) && !change.is_rounding());
@@ -36,7 +43,7 @@ pub fn changes(operator: Operator) -> Vec<(Change, Option<Region>)> {
 /// Other elements of what an operator reads or gives.
 fn readings(operator: Operator) -> Vec<Change> {
     let mut changes = Vec::new();
-    for operand in operator.operands() {
+    for operand in operator.operands().filter(|operand| operand.is_one()) {
         let along = Along::ALL.iter().filter(|along| along.is_of(operator, operand));
         for along in along {
             let reindexings = Reindexing::ALL.iter().filter(|one| one.is_of(operator, *along));
@@ -98,6 +105,16 @@ fn local_changes(operator: Operator) -> Vec<Change> {
     }
     if matches!(operator, Operator::Conv | Operator::ConvTranspose | Operator::MaxPool) {
         changes.extend([Outside::Edge, Outside::Around, Outside::Mirrored].map(Change::Outside));
+        changes.extend(Fill::ALL.iter().copied().map(Change::Fill));
+    }
+    if operator == Operator::ConvTranspose {
+        changes.extend([Between::Previous, Between::Next].map(Change::Between));
+    }
+    if matches!(operator, Operator::Conv | Operator::ConvTranspose) {
+        changes.extend(PartialSums::all().map(Change::PartialSums));
+    }
+    if operator == Operator::MaxPool {
+        changes.extend(Reduction::others().map(Change::Reduction));
     }
     let mutants = Mutant::ALL.iter().copied().filter(|mutant| concerns(*mutant, operator));
     changes.extend(mutants.map(Change::Mutant));

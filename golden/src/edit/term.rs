@@ -1,6 +1,9 @@
 use twinfer_onnx::DataType;
 
-use crate::rounding::{to_bfloat16, to_half, to_tf32};
+use crate::{
+    elementwise::integer_range,
+    rounding::{to_bfloat16, to_half, to_tf32},
+};
 
 use super::operand::Operand;
 
@@ -35,6 +38,10 @@ pub enum Term {
     EvenBelow,
     /// 128, the middle of the range of UINT8.
     Middle,
+    /// One more than the lowest integer of the type in place of that.
+    AboveLowest,
+    /// The lowest 16 bits, with a sign.
+    Low16,
 }
 
 impl Term {
@@ -53,6 +60,8 @@ impl Term {
         Self::AtMostOne,
         Self::OtherSign,
         Self::EvenBelow,
+        Self::AboveLowest,
+        Self::Low16,
     ];
     const FACTORS: &[Self] = &[
         Self::Ignored,
@@ -95,7 +104,7 @@ impl Term {
     }
 
     /// The element in place of `x`.
-    pub fn applied(self, operand: Operand, x: f64) -> f64 {
+    pub fn applied(self, operand: Operand, dtype: DataType, x: f64) -> f64 {
         match self {
             Self::Ignored => f64::from(u8::from(operand.is_factor())),
             Self::Negated => -x,
@@ -122,6 +131,8 @@ impl Term {
             Self::OtherSign => x,
             Self::EvenBelow => 2.0 * (x / 2.0).floor(),
             Self::Middle => 128.0,
+            Self::AboveLowest => integer_range(dtype).map_or(x, |(lowest, _)| x.max(lowest + 1.0)),
+            Self::Low16 => (x + 32768.0).rem_euclid(65536.0) - 32768.0,
         }
     }
 
@@ -143,6 +154,8 @@ impl Term {
                 | Self::OtherSign
                 | Self::EvenBelow
                 | Self::Middle
+                | Self::AboveLowest
+                | Self::Low16
         )
     }
 
@@ -156,6 +169,8 @@ impl Term {
         match self {
             Self::InHalf | Self::InTf32 => matches!(dtype, DataType::Float | DataType::Double),
             Self::InBfloat16 => matches!(dtype, DataType::Float | DataType::Double | DataType::Float16),
+            Self::AboveLowest => matches!(dtype, DataType::Int8 | DataType::Uint8 | DataType::Int32),
+            Self::Low16 => matches!(dtype, DataType::Int32),
             term if term.is_of_bytes() => matches!(dtype, DataType::Int8 | DataType::Uint8),
             Self::Rounded | Self::Truncated => {
                 !matches!(dtype, DataType::Int8 | DataType::Uint8 | DataType::Int32 | DataType::Int64)
@@ -189,6 +204,8 @@ impl Term {
             Self::OtherSign => "of-other-sign",
             Self::EvenBelow => "without-lowest-bit",
             Self::Middle => "128",
+            Self::AboveLowest => "above-lowest",
+            Self::Low16 => "in-16-bits",
         }
     }
 
@@ -218,6 +235,8 @@ impl Term {
             Self::OtherSign => "is read with the other signedness",
             Self::EvenBelow => "loses its lowest bit",
             Self::Middle => "is taken as 128",
+            Self::AboveLowest => "is taken as one more where it is the lowest integer of its type",
+            Self::Low16 => "keeps only its lowest 16 bits",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     quantization::{dequantize, quantize},
     rules,
     semantics::Bias,
-    taps::{Direction, Reach, Taps},
+    taps::{Direction, Fill, Reach, Taps},
     transformed::Transformed,
     value::Value,
 };
@@ -26,7 +26,9 @@ impl Evaluator<'_> {
 
     pub(super) fn conv_transpose(&mut self, op: &ConvTranspose, node: &Node) -> Result<Value, Unknown> {
         let (x, w) = (self.input(node, 0), self.input(node, 1));
-        let geometry = op.geometry(&x.shape[2..], &w.shape[2..]).map_err(|fault| broken(node, fault))?;
+        // shape inference has found whether the rules hold
+        let geometry = op.misread_geometry(&x.shape[2..], &w.shape[2..]);
+        let geometry = geometry.map_err(|fault| broken(node, fault))?;
         self.touch(rules::of_conv_transpose(op, &geometry));
         self.touch(rules::of_old_same(self.graph.opset, op.auto_pad, &geometry));
         self.convolve(node, &geometry, Direction::Scatter)
@@ -49,6 +51,8 @@ impl Evaluator<'_> {
             transformed: self.transformed(geometry),
             accumulator: self.semantics.sums,
             pairs: self.pairs(node, integers.as_ref()),
+            fill: self.semantics.fill.map_or(0.0, Fill::number),
+            partial: self.semantics.partial_sums,
         };
         let (sum, touched) = convolution.evaluate(shape);
         let result = match late_bias {
@@ -116,7 +120,8 @@ impl Evaluator<'_> {
 
     fn reaches(&self, axes: &[Axis], direction: Direction) -> Vec<Reach> {
         let reach = |axis| {
-            let mut reach = Reach { outside: self.semantics.outside, ..Reach::from(axis) };
+            let mut reach = Reach::from(axis);
+            (reach.outside, reach.between) = (self.semantics.outside, self.semantics.between);
             self.semantics.reach.iter().for_each(|change| change(&mut reach, axis, direction));
             reach
         };

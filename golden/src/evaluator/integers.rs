@@ -59,6 +59,8 @@ impl Evaluator<'_> {
             arithmetic: self.arithmetic,
             transformed: None,
             accumulator: Accumulator::Known,
+            fill: 0.0,
+            partial: None,
             pairs: None,
         };
         let (sums, touched) = convolution.evaluate_integers(shape);

@@ -200,12 +200,22 @@ impl Draw {
         let w = self.constant(DataType::Float, &shape);
         let bias = self.constant(DataType::Float, &[window.groups * window.outputs]);
         let axes = window.strides.iter().zip(&window.dilations);
-        let output_padding =
+        let output_padding: Vec<i64> =
             axes.map(|(stride, dilation)| self.number(0, stride.max(dilation) - 1)).collect();
+        let output_shape = self.random.random_ratio(1, 4).then(|| {
+            let natural = window.natural_extents(&output_padding);
+            natural.into_iter().map(|extent| (extent - self.number(0, 3)).max(1)).collect()
+        });
         let Conv { dilations, group, pads, strides, .. } = window.conv();
-        let output_padding = Some(output_padding);
-        let op =
-            ConvTranspose { dilations, group, output_padding, pads, strides, ..ConvTranspose::default() };
+        let op = ConvTranspose {
+            dilations,
+            group,
+            output_padding: Some(output_padding),
+            pads: pads.filter(|_| output_shape.is_none()),
+            output_shape,
+            strides,
+            ..ConvTranspose::default()
+        };
         (Op::ConvTranspose(op), x, vec![w, bias])
     }
 
@@ -243,7 +253,7 @@ impl Draw {
         let x = self.tensor(DataType::Float, &shape);
         let op = MaxPool {
             auto_pad: None,
-            ceil_mode: None,
+            ceil_mode: [None, Some(1)][self.below(0, 1)],
             dilations: Some(window.dilations),
             kernel_shape: window.kernel.iter().map(|extent| *extent as i64).collect(),
             pads: Some(window.pads),
@@ -279,14 +289,32 @@ impl Draw {
     fn dequantize(&mut self) -> Drawn {
         let shape = self.shape();
         let (axis, scales) = self.axis(&shape);
+        let op = Op::DequantizeLinear(DequantizeLinear { axis });
+        if self.random.random_ratio(1, 8) {
+            // integers of 32 bits have no zero point
+            let x = self.tensor(DataType::Int32, &shape).to_f64();
+            let x = x.into_iter().map(|x| x * 1000.0).collect::<Vec<_>>();
+            let x = Tensor::from_f64(DataType::Int32, shape, &x).expect("as many");
+            return (op, x, vec![self.scales(&scales)]);
+        }
         let dtype = self.byte();
         let x = self.tensor(dtype, &shape);
         let (scale, zero_point) = (self.scales(&scales), self.constant(dtype, &scales));
-        (Op::DequantizeLinear(DequantizeLinear { axis }), x, vec![scale, zero_point])
+        (op, x, vec![scale, zero_point])
     }
 }
 
 impl Window {
+    /// The extents of the output of a `ConvTranspose` that crops nothing.
+    fn natural_extents(&self, output_padding: &[i64]) -> Vec<i64> {
+        let axes = self.extents.iter().zip(&self.kernel).enumerate();
+        axes.map(|(axis, (extent, kernel))| {
+            let span = (*kernel as i64 - 1) * self.dilations[axis] + 1;
+            self.strides[axis] * (*extent as i64 - 1) + span + output_padding[axis]
+        })
+        .collect()
+    }
+
     /// The shape of the weight of a Conv.
     fn weight(&self) -> Vec<usize> {
         [vec![self.groups * self.outputs, self.inputs], self.kernel.clone()].concat()

@@ -34,6 +34,8 @@ pub static NEIGHBORS: LazyLock<Neighbors> = LazyLock::new(|| {
         let families: &[usize] = match operator {
             "Conv" => &[0, 2, 4],
             "ConvTranspose" => &[1, 3, 4],
+            "DequantizeLinear" | "QuantizeLinear" => &[2, 3, 4],
+            "Concat" | "MaxPool" => &[4],
             _ => &[0, 1, 2, 3, 4],
         };
         streams[families[(place % families.len() as u64) as usize]].case(place)

@@ -31,6 +31,8 @@ pub enum Fact {
     Even(Axes, Quantity),
     /// A quantity differs between spatial axes.
     Varies(Quantity),
+    /// A quantity is the same on every spatial axis.
+    Uniform(Quantity),
 }
 
 /// Where a statement about quantities holds; without a meaning for a quantity that has one value.
@@ -305,6 +307,7 @@ impl fmt::Display for Fact {
                 write!(f, "{} {} even{}", quantity.words(), quantity.verb(), place.words(quantity))
             }
             Self::Varies(quantity) => write!(f, "{} differs between axes", quantity.words()),
+            Self::Uniform(quantity) => write!(f, "{} is the same on every axis", quantity.words()),
         }
     }
 }

@@ -68,6 +68,21 @@ impl ConvTranspose {
     pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
         self.window().geometry(input, kernel)
     }
+
+    /// As [`geometry`](Self::geometry), and `output_padding` may exceed what [`Rule::OutputPadding`] allows, as it does for who reads
+    /// `strides` or `dilations` as smaller ones.
+    pub fn misread_geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
+        self.window().located(input, kernel, Reading::Misread)
+    }
+}
+
+/// Whether attributes are those that are stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// They are, and all rules hold.
+    Stated,
+    /// Some are read as others, with which `output_padding` may be too large.
+    Misread,
 }
 
 impl MaxPool {
@@ -93,11 +108,15 @@ impl Window<'_> {
     /// `input * stride`, but never more than the natural extent: that is what ONNX Runtime does where the text and
     /// ONNX's own shape inference differ.
     pub fn geometry(&self, input: &[usize], kernel: &[usize]) -> Result<Geometry, Broken> {
+        self.located(input, kernel, Reading::Stated)
+    }
+
+    fn located(&self, input: &[usize], kernel: &[usize], reading: Reading) -> Result<Geometry, Broken> {
         agrees_with_weight(self.kernel_shape, kernel)?;
         excludes_pads(self.auto_pad, self.pads)?;
         let axes = windows(input, kernel, self.strides, self.dilations)?;
         let axes = if self.transposed {
-            self.crop(axes)?
+            self.crop(axes, reading)?
         } else {
             pad(axes, self.auto_pad, self.pads, Rounding::Floor)?
         };
@@ -105,13 +124,13 @@ impl Window<'_> {
     }
 
     /// Crops the axes of `ConvTranspose`, which gives their output extents.
-    fn crop(&self, mut axes: Vec<Axis>) -> Result<Vec<Axis>, Broken> {
+    fn crop(&self, mut axes: Vec<Axis>, reading: Reading) -> Result<Vec<Axis>, Broken> {
         let rank = axes.len();
         let output_padding = entries("output_padding", self.output_padding, rank, 0)?;
         let pads = self.pads.map(|pads| pad_pairs(pads, rank)).transpose()?;
         let output_shape = self.output_shape.map(|extents| positive_extents(extents, rank)).transpose()?;
         for (place, axis) in axes.iter_mut().enumerate() {
-            axis.output_padding = below_stride_or_dilation(output_padding[place], axis)?;
+            axis.output_padding = below_stride_or_dilation(output_padding[place], axis, reading)?;
             let wanted = match &output_shape {
                 Some(extents) => Some(extents[place] as usize),
                 None if self.auto_pad().is_same() => {
@@ -159,8 +178,11 @@ fn crop_by(axis: &mut Axis, (begin, end): (usize, usize)) -> Result<(), Broken> 
     Ok(())
 }
 
-fn below_stride_or_dilation(output_padding: i64, axis: &Axis) -> Result<usize, Broken> {
-    let limit = axis.stride.max(axis.dilation);
+fn below_stride_or_dilation(output_padding: i64, axis: &Axis, reading: Reading) -> Result<usize, Broken> {
+    let limit = match reading {
+        Reading::Stated => axis.stride.max(axis.dilation),
+        Reading::Misread => LARGEST as usize,
+    };
     require((0..limit as i64).contains(&output_padding), Rule::OutputPadding, || {
         format!("output_padding {output_padding} with stride {} and dilation {}", axis.stride, axis.dilation)
     })?;

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     Dim, Graph, Node, TensorType, ValueInfo,
+    geometry::Reading,
     ops::{self, Inputs},
     rule::{Broken, Rule, RuleViolation, require},
     tensor::volume,
@@ -42,6 +43,19 @@ impl Shapes<'_> {
 ///
 /// Computes nothing but shapes; time and memory are bounded by the size of the graph.
 pub fn infer_shapes<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Shapes<'a>, RuleViolation> {
+    infer(graph, inputs, Reading::Stated)
+}
+
+/// As [`infer_shapes`], for a graph some of whose attributes are read as others: [`Rule::OutputPadding`], which compares
+/// attributes that stand for nothing else, need not hold.
+pub fn infer_misread_shapes<'a>(
+    graph: &'a Graph,
+    inputs: &[Vec<usize>],
+) -> Result<Shapes<'a>, RuleViolation> {
+    infer(graph, inputs, Reading::Misread)
+}
+
+fn infer<'a>(graph: &'a Graph, inputs: &[Vec<usize>], reading: Reading) -> Result<Shapes<'a>, RuleViolation> {
     let known = (MIN_OPSET..=MAX_OPSET).contains(&graph.opset);
     require(known, Rule::OpsetKnown, || format!("operator set {}", graph.opset))
         .map_err(|broken| broken.at("the model"))?;
@@ -56,7 +70,7 @@ pub fn infer_shapes<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Shape
         define(&mut values, &initializer.name, found)?;
     }
     for node in &graph.nodes {
-        let found = infer_node(graph.opset, node, &values)?;
+        let found = infer_node(graph.opset, node, &values, reading)?;
         define(&mut values, output_name(node)?, found)?;
     }
     let mut symbols = Symbols::default();
@@ -141,6 +155,7 @@ fn infer_node(
     opset: i64,
     node: &Node,
     values: &HashMap<&str, TensorType>,
+    reading: Reading,
 ) -> Result<TensorType, RuleViolation> {
     let given = node
         .inputs
@@ -151,7 +166,7 @@ fn infer_node(
     require(opset >= since, Rule::OpsetKnown, || {
         format!("it exists from operator set {since} on, not in {opset}")
     })
-    .and_then(|()| ops::infer(&node.op, &Inputs::new(opset, &given)))
+    .and_then(|()| ops::infer(&node.op, &Inputs::new(opset, &given, reading)))
     .map_err(|broken| broken.at(place(node)))
 }
 

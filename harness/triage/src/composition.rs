@@ -8,7 +8,10 @@ use twinfer_golden::{Combination, Edit, Hypothesis, Operator};
 use twinfer_onnx::Node;
 use twinfer_triggers::{concerned, describe, satisfies};
 
-use crate::{diverging_case::DivergingCase, symptom::Symptom};
+use crate::{
+    diverging_case::DivergingCase,
+    symptom::{Symptom, are_of_values},
+};
 
 /// The evidence in bits that an explanation needs beyond what chooses it among all that are tried.
 const ENOUGH_BITS: f64 = 20.0;
@@ -23,6 +26,9 @@ const FEWEST: usize = 4;
 
 /// Of the cases that show the same, an explanation may fail on one in this many: another bug may show there.
 const TOLERATED: usize = 10;
+
+/// The same for edits, of which there are so many that one may be right about most cases by accident.
+const TOLERATED_OF_EDITS: usize = 20;
 
 /// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
 const TOLERATED_CONFORMING: usize = 4;
@@ -82,9 +88,13 @@ struct Trials<'a> {
 struct Failures {
     /// Cases that show the same, and that it does not reproduce.
     diverging: usize,
+    /// Conforming cases for which it predicts something else where the trigger holds, or anywhere if there is none.
+    contradicting: usize,
+    is_restricted: bool,
     /// Conforming cases for which it predicts something else: it does not say when it applies.
     conforming: usize,
-    is_restricted: bool,
+    /// Cases that show the same and that are left to other listed mutants.
+    left: usize,
 }
 
 impl Observations {
@@ -107,15 +117,22 @@ impl Observations {
         refuted: Vec<String>,
         circumstances: Circumstances<'_>,
     ) -> (Vec<String>, Option<Diagnosis>) {
-        let listed: Vec<_> =
-            minimal.symptom.diagnosis().iter().filter(|name| !refuted.contains(name)).collect();
-        if !listed.iter().all(|name| is_of_precision(name)) {
+        let diagnosis = minimal.symptom.diagnosis();
+        let listed: Vec<_> = diagnosis.iter().filter(|name| !refuted.contains(name)).collect();
+        let is_precision_alone = listed.iter().all(|name| is_of_precision(name));
+        let trials = self.trials(&minimal.symptom, circumstances);
+        let fewest = listed.iter().filter_map(|name| trials.failures_of_listed(name)).min();
+        if !is_precision_alone && fewest.is_some_and(Failures::are_none_where_triggered) {
             return (refuted, None);
         }
         let is_listed = |edit: &str| listed.iter().any(|name| edit.ends_with(&format!("-{name}")));
-        let composed = self.explain(minimal, circumstances);
+        let is_better = |failures: &Failures| {
+            is_precision_alone || fewest.is_none_or(|fewest| failures.are_fewer_where_triggered(fewest))
+        };
+        let composed = trials.explain(minimal);
+        let composed = composed.filter(|(failures, _)| is_better(failures)).map(|(_, composed)| composed);
         match composed.filter(|composed| !composed.mutant_names().any(is_listed)) {
-            Some(composed) => (minimal.symptom.diagnosis().to_vec(), Some(composed)),
+            Some(composed) => (diagnosis.to_vec(), Some(composed)),
             None => (refuted, None),
         }
     }
@@ -123,49 +140,8 @@ impl Observations {
     /// The listed mutants that explain the minimal case of `symptom` alone, and not the other cases.
     pub fn refuted(&self, symptom: &Symptom, circumstances: Circumstances<'_>) -> Vec<String> {
         let trials = self.trials(symptom, circumstances);
-        let count = Combination::singles().chain(Combination::several()).count();
-        let explains = |name: &&String| {
-            let combination = Combination::from_name(name).map(Hypothesis::Listed);
-            combination.is_some_and(|listed| trials.failures(listed, needed(count)).is_some())
-        };
+        let explains = |name: &&String| trials.failures_of_listed(name).is_some();
         symptom.diagnosis().iter().filter(|name| !explains(name)).cloned().collect()
-    }
-
-    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
-    /// trigger does not hold does not matter.
-    fn explain(&self, minimal: &DivergingCase, circumstances: Circumstances<'_>) -> Option<Diagnosis> {
-        if !matches!(minimal.symptom.kind(), Kind::WrongValues | Kind::WrongShape) {
-            return None;
-        }
-        let trials = self.trials(&minimal.symptom, circumstances);
-        if trials.neighbors() < FEWEST {
-            return None;
-        }
-        let candidates = candidates(&minimal.evaluated.encoded.case);
-        let needed = needed(candidates.len());
-        let mut explaining = Vec::new();
-        for edit in candidates {
-            let hypothesis = Hypothesis::Composed(edit);
-            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
-            if let Some(failures) = trials.failures(hypothesis, needed)
-                && let Prediction::Reproduced(evidence) =
-                    Prediction::of(hypothesis, &minimal.evaluated, circumstances.arithmetic, None)
-                && evidence.bits > 0.0
-            {
-                explaining.push((failures, edit, evidence.residual));
-            }
-        }
-        let least = explaining.iter().map(|(failures, ..)| *failures).min()?;
-        explaining.retain(|(failures, ..)| *failures == least);
-        let residuals = explaining.iter().map(|(.., residual)| *residual);
-        let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
-        let reproducing =
-            |(_, edit, _): &(_, Edit, _)| ReproducingMutant { name: edit.to_string(), clause: edit.clause() };
-        (explaining.len() <= MOST_ALTERNATIVES).then(|| Diagnosis {
-            mutants: explaining.iter().map(reproducing).collect(),
-            residual,
-            unexplained: None,
-        })
     }
 
     fn trials<'a>(&'a self, symptom: &'a Symptom, circumstances: Circumstances<'a>) -> Trials<'a> {
@@ -188,9 +164,50 @@ impl Observations {
 }
 
 impl Trials<'_> {
+    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
+    /// trigger does not hold does not matter.
+    fn explain(&self, minimal: &DivergingCase) -> Option<(Failures, Diagnosis)> {
+        // an explanation makes a precision fallback of wrong values, and another one may be right
+        let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
+        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || self.neighbors() < FEWEST {
+            return None;
+        }
+        let arithmetic = self.circumstances.arithmetic;
+        let candidates = candidates(&minimal.evaluated.encoded.case);
+        let needed = needed(candidates.len());
+        let mut explaining = Vec::new();
+        for edit in candidates {
+            let hypothesis = Hypothesis::Composed(edit);
+            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
+            if let Some(failures) = self.failures(hypothesis, needed)
+                && let Prediction::Reproduced(evidence) =
+                    Prediction::of(hypothesis, &minimal.evaluated, arithmetic, None)
+                && evidence.bits > 0.0
+            {
+                explaining.push((failures, edit, evidence.residual));
+            }
+        }
+        let least = explaining.iter().map(|(failures, ..)| *failures).min()?;
+        explaining.retain(|(failures, ..)| *failures == least);
+        let residuals = explaining.iter().map(|(.., residual)| *residual);
+        let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
+        let reproducing =
+            |(_, edit, _): &(_, Edit, _)| ReproducingMutant { name: edit.to_string(), clause: edit.clause() };
+        let mutants = explaining.iter().map(reproducing).collect();
+        let diagnosis = Diagnosis { mutants, residual, unexplained: None };
+        (explaining.len() <= MOST_ALTERNATIVES).then_some((least, diagnosis))
+    }
+
     /// The neighbors that show the same.
     fn neighbors(&self) -> usize {
         self.diverging.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count()
+    }
+
+    /// The cases on which the listed mutants called `name` fail; `None` if they explain nothing.
+    fn failures_of_listed(&self, name: &str) -> Option<Failures> {
+        let count = Combination::singles().chain(Combination::several()).count();
+        let listed = Combination::from_name(name).map(Hypothesis::Listed)?;
+        self.failures(listed, needed(count))
     }
 
     /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
@@ -201,7 +218,10 @@ impl Trials<'_> {
         let considered: Vec<_> =
             self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
         // beside a listed mutant, which is a likely mistake, one case may show another bug
-        let tolerated = (considered.len() / TOLERATED).max(usize::from(is_listed(hypothesis)));
+        let tolerated = match hypothesis {
+            Hypothesis::Listed(_) => (considered.len() / TOLERATED).max(1),
+            Hypothesis::Composed(_) => considered.len() / TOLERATED_OF_EDITS,
+        };
         for trial in &considered {
             let predicted = trial.predicted(hypothesis, arithmetic);
             match predicted {
@@ -241,7 +261,27 @@ impl Trials<'_> {
         }
         let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
         let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
-        (!is_contradicted).then_some(Failures { diverging, conforming, is_restricted })
+        if self.circumstances.trigger.is_none() {
+            contradicting = conforming;
+        }
+        let left = self.diverging.len() - considered.len();
+        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
+    }
+}
+
+impl Failures {
+    /// Whether it says what every case shows that satisfies the trigger.
+    const fn are_none_where_triggered(self) -> bool {
+        self.unexplained() == 0 && self.contradicting == 0
+    }
+
+    fn are_fewer_where_triggered(self, other: Self) -> bool {
+        (self.unexplained(), self.contradicting) < (other.unexplained(), other.contradicting)
+    }
+
+    /// Cases that show the same, and that it does not explain.
+    const fn unexplained(self) -> usize {
+        self.diverging + self.left
     }
 }
 

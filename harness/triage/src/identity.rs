@@ -75,13 +75,25 @@ impl Identity {
             ) || !self.edits.is_empty() && !other.edits.is_empty() && !self.is_explained_like(other);
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
+        // an edit is right about nearly all cases that show something under its condition
+        let are_explained_once = self.edits.is_empty() != other.edits.is_empty();
         let is_same_core = || self.is_contained_in(&other.classes) || other.is_contained_in(&self.classes);
         let are_sufficient = || self.is_sufficiently_triggered() && other.is_sufficiently_triggered();
         is_alike(&self.signature, &other.signature)
             && !are_explained_apart
-            && (are_sufficient() || are_unexplained && is_same_core())
+            && (are_sufficient()
+                || are_explained_once && self.is_triggered_by_the_facts_of(other)
+                || are_unexplained && is_same_core())
             && self.triggers(&other.nodes)
             && other.triggers(&self.nodes)
+    }
+
+    /// Whether both show under the very same condition, and not always.
+    fn is_triggered_by_the_facts_of(&self, other: &Self) -> bool {
+        let triggers = self.trigger.as_ref().zip(other.trigger.as_ref());
+        triggers.is_some_and(|(one, other)| {
+            !one.facts.is_empty() && (&one.operator, &one.facts) == (&other.operator, &other.facts)
+        })
     }
 
     /// Whether the trigger is known, and nearly all cases that satisfy it show the finding.
@@ -89,16 +101,23 @@ impl Identity {
         self.trigger.as_ref().is_some_and(Trigger::is_sufficient)
     }
 
+    /// Whether cases that satisfy the trigger and diverge as the finding does show the finding: nearly all that satisfy it do, or an edit is
+    /// right about nearly all that do.
+    fn is_told_by_trigger(&self) -> bool {
+        let has_facts = self.trigger.as_ref().is_some_and(|trigger| !trigger.facts.is_empty());
+        self.is_sufficiently_triggered() || has_facts && !self.edits.is_empty()
+    }
+
     /// Whether nodes like these satisfy the trigger; false if it is not known.
     fn triggers(&self, nodes: &[DescribedNode]) -> bool {
         self.trigger.as_ref().is_some_and(|trigger| satisfies(nodes, trigger))
     }
 
-    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that is not known or not
-    /// sufficient, has all classes of the minimal case.
+    /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all
+    /// classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {
         match &self.trigger {
-            Some(trigger) if trigger.is_sufficient() => satisfies(&describe_runs(case), trigger),
+            Some(trigger) if self.is_told_by_trigger() => satisfies(&describe_runs(case), trigger),
             _ => self.is_contained_in(&classes(case)),
         }
     }
@@ -134,9 +153,7 @@ impl Identity {
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
-                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_))
-                    if self.is_sufficiently_triggered() =>
-                {
+                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_)) if self.is_told_by_trigger() => {
                     self.triggers(nodes)
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
@@ -298,6 +315,34 @@ mod tests {
         let explained =
             Identity { signature: Signature { cause: diagnosis, ..dense.signature.clone() }, ..dense };
         assert!(!explained.is_same_as(&grouped), "only one is explained");
+    }
+
+    #[test]
+    fn explanation_holds_for_what_shows_under_the_same_insufficient_condition() {
+        let sometimes = |case: &Case, classes: &[&str], inputs_above: i64| {
+            let finding = identity(case, classes, inputs_above);
+            let trigger = finding
+                .trigger
+                .clone()
+                .map(|trigger| Trigger { satisfying: Tally { diverging: 20, cases: 60 }, ..trigger });
+            let classes = classes.iter().map(|&class| class.to_owned()).collect();
+            Identity { classes, trigger, ..finding }
+        };
+        let padded = sometimes(&case(1, 4), &["Conv", "pads"], 1);
+        let grouped = sometimes(&case(2, 2), &["Conv", "group"], 1);
+        let explained =
+            |finding: &Identity, edit: &str| Identity { edits: vec![edit.to_owned()], ..finding.clone() };
+        let padded = explained(&padded, "conv-bias-negated");
+        assert!(padded.is_same_as(&grouped) && grouped.is_same_as(&padded));
+        assert!(!padded.is_same_as(&sometimes(&case(2, 2), &["Conv", "group"], 0)), "the conditions differ");
+        let provisional = |finding: &Identity| Provisional {
+            signature: finding.signature.clone(),
+            nodes: finding.nodes.clone(),
+        };
+        assert!(padded.is_likely(&provisional(&grouped)), "it is not investigated again");
+        assert!(!grouped.is_likely(&provisional(&padded)), "nothing explains it");
+        let other = explained(&grouped, "conv-bias-halved");
+        assert!(!padded.is_same_as(&other), "two bugs");
     }
 
     #[test]

@@ -125,6 +125,24 @@ impl Population {
         condition.stated.chosen.iter().map(|&place| self.facts[place].0).collect()
     }
 
+    /// The cases that have most in common with the node that diverges, at most so many: facts that hold for few nodes count for more.
+    pub fn nearest(&self, cases: impl Iterator<Item = usize>, most: usize) -> Vec<usize> {
+        let nodes = self.nodes.len() as f64;
+        let weights: Vec<_> =
+            self.facts.iter().map(|(_, holds)| (nodes / holds.count().max(1) as f64).log2()).collect();
+        let common = |node: usize| {
+            let facts = self.facts.iter().zip(&weights).filter(|((_, holds), _)| holds.meets(node, 1));
+            facts.map(|(_, weight)| weight).sum::<f64>()
+        };
+        let of_case = |case: usize| {
+            let (first, count) = self.cases[case];
+            (first..first + count).map(common).fold(0.0, f64::max)
+        };
+        let mut weighed: Vec<_> = cases.map(|case| (of_case(case), case)).collect();
+        weighed.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        weighed.into_iter().take(most).map(|(_, case)| case).collect()
+    }
+
     /// The shortest descriptions of which cases diverge, the shortest first: those within `margin` bits of it. Conditions of two facts
     /// and of three are made from the shortest of one fact less.
     pub fn shortest(&self, labels: &Labels, margin: u32) -> Vec<Condition> {

@@ -63,7 +63,8 @@ impl DescribedNode {
             Fact::Even(axes, quantity) => {
                 holds(axes, self.numbers(quantity).iter().map(|value| value % 2 == 0))
             }
-            Fact::Varies(quantity) => self.numbers(quantity).windows(2).any(|pair| pair[0] != pair[1]),
+            Fact::Varies(quantity) => self.varies(quantity),
+            Fact::Uniform(quantity) => !self.numbers(quantity).is_empty() && !self.varies(quantity),
         }
     }
 
@@ -82,6 +83,10 @@ impl DescribedNode {
     /// Whether every fact of a condition holds.
     fn has_all(&self, trigger: &Trigger) -> bool {
         trigger.facts.iter().all(|&fact| self.has(fact))
+    }
+
+    fn varies(&self, quantity: Quantity) -> bool {
+        self.numbers(quantity).windows(2).any(|pair| pair[0] != pair[1])
     }
 
     fn numbers(&self, quantity: Quantity) -> &[i64] {
@@ -108,7 +113,11 @@ pub const fn cost(fact: Fact) -> u32 {
         | Fact::Varies(_)
         | Fact::Pair(Axes::Some, _, Relation::Above | Relation::Unequal, _)
         | Fact::Number(_, _, Relation::MultipleOf, _) => 1,
-        Fact::Number(_, _, Relation::Equal, _) | Fact::Pair(..) | Fact::Odd(..) | Fact::Even(..) => 2,
+        Fact::Number(_, _, Relation::Equal, _)
+        | Fact::Pair(..)
+        | Fact::Odd(..)
+        | Fact::Even(..)
+        | Fact::Uniform(_) => 2,
         Fact::Number(..) => 3,
     }
 }
@@ -132,7 +141,7 @@ fn about(quantity: Quantity) -> Vec<Fact> {
         facts.extend([Relation::MultipleOf, Relation::NoMultipleOf].into_iter().flat_map(about));
     }
     if quantity.is_per_axis() {
-        facts.push(Fact::Varies(quantity));
+        facts.extend([Fact::Varies(quantity), Fact::Uniform(quantity)]);
     }
     facts
 }

@@ -37,8 +37,21 @@ const PROMISING: usize = 2;
 /// Cases after which it is known whether there is something to learn.
 const TRIED: usize = 48;
 
+/// Cases most like the minimal one that run if nearly none of the [`TRIED`] ones diverges.
+const NEAREST: usize = 24;
+
 /// The share of the cases that just miss a condition, in percent, that may diverge.
 const STRAY: u64 = 5;
+
+/// Whether there is something to learn.
+enum Prospect {
+    /// Many cases have run, and nearly none of them diverges.
+    None,
+    /// So have as many as may tell, but not those that are most like the minimal case.
+    Rare,
+    /// Some diverge, or few have run.
+    Some,
+}
 
 /// Learns the condition under which cases diverge.
 ///
@@ -74,10 +87,11 @@ impl Learner {
     pub fn propose(&mut self) -> Vec<usize> {
         let most = self.limit.saturating_sub(self.proposed.len()).min(ROUND);
         let conditions = self.conditions();
-        if self.is_hopeless() {
-            return Vec::new();
-        }
-        let mut next = self.separating(&conditions, most);
+        let mut next = match self.prospect() {
+            Prospect::None => return Vec::new(),
+            Prospect::Rare => self.population.nearest(self.unproposed(), most),
+            Prospect::Some => self.separating(&conditions, most),
+        };
         if next.is_empty() {
             next = conditions.first().map(|shortest| self.to_verify(shortest, most)).unwrap_or_default();
         }
@@ -97,9 +111,14 @@ impl Learner {
         is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing })
     }
 
-    /// Whether many cases have run and nearly none of them diverges.
-    fn is_hopeless(&self) -> bool {
-        self.proposed.len() >= TRIED && self.labels.diverging.len() < PROMISING
+    /// What the cases that ran so far say of those to come: if nearly none diverges, it may be those that are most like the minimal case.
+    fn prospect(&self) -> Prospect {
+        match self.proposed.len() {
+            _ if self.labels.diverging.len() >= PROMISING => Prospect::Some,
+            tried if tried < TRIED => Prospect::Some,
+            tried if tried < TRIED + NEAREST => Prospect::Rare,
+            _ => Prospect::None,
+        }
     }
 
     fn conditions(&self) -> Vec<Condition> {

@@ -102,6 +102,8 @@ fn conditions_that_compare_quantities_are_learned() {
     assert_learned(&CONV, "Conv", &[pair(Quantity::PadBegin, Relation::Unequal, Quantity::PadEnd)]);
     assert_learned(&CONV, "Conv", &[Fact::Odd(Axes::Some, Quantity::OutputChannels)]);
     assert_learned(&CONV, "Conv", &[Fact::Varies(Quantity::Stride)]);
+    let kernel = [Fact::Uniform(Quantity::Kernel), Fact::Varies(Quantity::Stride)];
+    assert_learned(&CONV, "Conv", &kernel);
 }
 
 #[test]
@@ -151,4 +153,17 @@ fn evidence_counts_cases_that_ran() {
     assert!(satisfying.cases + missing.cases <= ran as u64);
     assert_eq!(satisfying.diverging, satisfying.cases);
     assert_eq!(missing, Tally { diverging: 0, cases: missing.cases });
+}
+
+#[test]
+fn condition_that_few_cases_satisfy_is_learned() {
+    let pool = pool(&CONV, 1536);
+    let facts = [
+        Fact::Odd(Axes::Some, Quantity::OutputChannels),
+        above(Quantity::Group, 1),
+        Fact::Is(Property::Same),
+    ];
+    let count = pool.iter().filter(|nodes| satisfies(nodes, "Conv", &facts)).count();
+    let (trigger, ran) = learned(&pool, "Conv", &facts);
+    assert!(trigger.is_some() && count < 16, "of {count} cases, {ran} ran");
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use twinfer_case::{Case, RunOutput};
 use twinfer_golden::{
-    Agreement, Arithmetic, Evaluation, Hypothesis, Limits, Operator, Reference, evaluate_edited,
+    Agreement, Arithmetic, Evaluation, Hypothesis, Limits, Operator, Reference, Unknown, evaluate_edited,
 };
 use twinfer_onnx::{Node, Tensor};
 
@@ -81,12 +81,12 @@ impl Prediction {
         let Case { graph, request, .. } = &encoded.case;
         let arithmetic = arithmetic.for_request(request);
         let evaluate =
-            |inputs: &Vec<Tensor>| evaluate_edited(graph, inputs, arithmetic, hypothesis, only, LIMITS).ok();
+            |inputs: &Vec<Tensor>| evaluate_edited(graph, inputs, arithmetic, hypothesis, only, LIMITS);
         let runs = &encoded.task.runs;
         if observation.runs.is_empty() {
             let shapes = observation.inferred_shapes.as_ref();
-            let (Some(inferred), Some(Ok(golden)), Some(edited)) =
-                (shapes, references.first(), runs.first().and_then(evaluate))
+            let (Some(inferred), Some(Ok(golden)), Some(Ok(edited))) =
+                (shapes, references.first(), runs.first().map(evaluate))
             else {
                 return Self::Unknown;
             };
@@ -100,7 +100,11 @@ impl Prediction {
         let mut evidence = Evidence { bits: 0.0, residual: Some(0.0) };
         for ((inputs, golden), run) in runs.iter().zip(references).zip(&observation.runs) {
             let Ok(golden) = golden else { return Self::Unknown };
-            let Some(edited) = evaluate(inputs) else { return Self::Refuted };
+            let edited = match evaluate(inputs) {
+                Ok(edited) => edited,
+                Err(Unknown::TooLarge { .. }) => return Self::Unknown,
+                Err(_) => return Self::Refuted,
+            };
             match of_run(golden, &edited, run) {
                 Some(of_run) => evidence = evidence.and(of_run),
                 None => return Self::Refuted,

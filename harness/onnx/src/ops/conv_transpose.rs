@@ -4,6 +4,7 @@ use super::{
 };
 use crate::{
     ConvTranspose, TensorType,
+    geometry::Reading,
     rule::{Broken, Rule, require},
 };
 
@@ -11,7 +12,10 @@ pub fn infer(op: &ConvTranspose, inputs: &Inputs) -> Result<TensorType, Broken> 
     let ([x, w], [bias]) = inputs.take()?;
     element_types(inputs, x, w, bias)?;
     ranks(x, w)?;
-    let geometry = op.geometry(&x.shape[2..], &w.shape[2..])?;
+    let geometry = match inputs.reading() {
+        Reading::Stated => op.geometry(&x.shape[2..], &w.shape[2..])?,
+        Reading::Misread => op.misread_geometry(&x.shape[2..], &w.shape[2..])?,
+    };
     let group = geometry.group;
     require(x.shape[1] == w.shape[0], Rule::InputChannels, || {
         format!("X has {} channels, W takes {}", x.shape[1], w.shape[0])

@@ -1,5 +1,6 @@
 use crate::{
     DataType, TensorType,
+    geometry::Reading,
     rule::{Broken, Rule, require},
 };
 
@@ -7,11 +8,17 @@ use crate::{
 pub struct Inputs<'a> {
     opset: i64,
     given: &'a [Option<&'a TensorType>],
+    reading: Reading,
 }
 
 impl<'a> Inputs<'a> {
-    pub const fn new(opset: i64, given: &'a [Option<&'a TensorType>]) -> Self {
-        Self { opset, given }
+    pub const fn new(opset: i64, given: &'a [Option<&'a TensorType>], reading: Reading) -> Self {
+        Self { opset, given, reading }
+    }
+
+    /// Whether attributes are those that are stated.
+    pub const fn reading(&self) -> Reading {
+        self.reading
     }
 
     pub const fn opset(&self) -> i64 {
