@@ -93,7 +93,7 @@ struct Failures {
     is_restricted: bool,
     /// Conforming cases for which it predicts something else: it does not say when it applies.
     conforming: usize,
-    /// Cases that show the same and that are left to other listed mutants.
+    /// Cases that show the same and that are left to other listed mutants, if they are many.
     left: usize,
 }
 
@@ -264,7 +264,9 @@ impl Trials<'_> {
         if self.circumstances.trigger.is_none() {
             contradicting = conforming;
         }
-        let left = self.diverging.len() - considered.len();
+        // a few may well show another bug
+        let left = Some(self.diverging.len() - considered.len());
+        let left = left.filter(|left| left * TOLERATED > self.diverging.len()).unwrap_or(0);
         (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
     }
 }
