@@ -1,9 +1,9 @@
-//! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes the one that has been
-//! idle longest makes room for a worker that is needed now.
+//! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes one makes room for a
+//! worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{device::Device, process::WorkerProcess};
@@ -13,11 +13,20 @@ pub struct IdleWorkers<W = WorkerProcess>(Mutex<Vec<(Instant, W)>>);
 
 /// Something that keeps idle workers.
 pub trait KeepsIdle: Send + Sync {
-    /// Since when the worker on a device that has been idle longest is idle; `None` if there is none.
-    fn longest_idle(&self, device: &Device) -> Option<Instant>;
+    /// How [dispensable](dispensability) the most dispensable worker on a device is; `None` if there is none.
+    fn most_dispensable(&self, device: &Device) -> Option<f64>;
 
     /// Gives up that worker, which ends when the result is dropped.
     fn give_up(&self, device: &Device) -> Option<WorkerProcess>;
+}
+
+/// How dispensable a worker is that is idle since then: how many times as long as it took to start it has been idle.
+pub fn dispensability(since: Instant, worker: &WorkerProcess) -> f64 {
+    times_as_long(since.elapsed(), worker.start_time())
+}
+
+fn times_as_long(idle: Duration, start: Duration) -> f64 {
+    idle.as_secs_f64() / start.max(Duration::from_millis(1)).as_secs_f64()
 }
 
 /// Everything on this machine that keeps idle workers.
@@ -57,9 +66,11 @@ impl<W> IdleWorkers<W> {
 }
 
 impl<W: AsRef<WorkerProcess> + Into<WorkerProcess> + Send> KeepsIdle for IdleWorkers<W> {
-    fn longest_idle(&self, device: &Device) -> Option<Instant> {
+    // workers of one keeper take about as long to start
+    fn most_dispensable(&self, device: &Device) -> Option<f64> {
         let workers = self.workers();
-        workers.iter().find(|(_, worker)| worker.as_ref().uses(device)).map(|(since, _)| *since)
+        let (since, worker) = workers.iter().find(|(_, worker)| worker.as_ref().uses(device))?;
+        Some(dispensability(*since, worker.as_ref()))
     }
 
     fn give_up(&self, device: &Device) -> Option<WorkerProcess> {
@@ -76,20 +87,32 @@ impl IdleRegistry {
         self.keepers().push(keeper);
     }
 
-    /// Ends the worker on `device` that has been idle longest; false if there is none.
+    /// Ends the most dispensable worker on `device`; false if there is none.
     pub fn make_room(&self, device: &Device) -> bool {
         let keepers: Vec<_> = {
             let mut keepers = self.keepers();
             keepers.retain(|keeper| keeper.strong_count() > 0);
             keepers.iter().filter_map(Weak::upgrade).collect()
         };
-        let since = |keeper: &Arc<dyn KeepsIdle>| keeper.longest_idle(device);
-        let longest =
-            keepers.iter().filter_map(|keeper| Some((since(keeper)?, keeper))).min_by_key(|one| one.0);
-        longest.and_then(|(_, keeper)| keeper.give_up(device)).is_some()
+        let ranked = keepers.iter().filter_map(|keeper| Some((keeper.most_dispensable(device)?, keeper)));
+        let most_dispensable = ranked.max_by(|(one, _), (other, _)| one.total_cmp(other));
+        most_dispensable.and_then(|(_, keeper)| keeper.give_up(device)).is_some()
     }
 
     fn keepers(&self) -> MutexGuard<'_, Vec<Weak<dyn KeepsIdle>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_that_start_slowly_are_kept_longer() {
+        let seconds = Duration::from_secs;
+        assert!(times_as_long(seconds(20), seconds(15)) < times_as_long(seconds(5), seconds(1)));
+        assert!(times_as_long(seconds(20), seconds(15)) > times_as_long(seconds(5), seconds(15)));
+        assert!(times_as_long(seconds(1), Duration::ZERO).is_finite());
     }
 }

@@ -172,6 +172,11 @@ impl WorkerProcess {
         self
     }
 
+    /// How long the worker took to start.
+    pub const fn start_time(&self) -> Duration {
+        Duration::from_millis(self.start_millis)
+    }
+
     /// Whether the worker uses `device`.
     pub fn uses(&self, device: &Device) -> bool {
         self.place.as_ref().is_some_and(|place| place.is_on(device))

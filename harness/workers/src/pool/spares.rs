@@ -6,7 +6,7 @@ use std::{
 
 use crate::{
     device::Device,
-    idle::KeepsIdle,
+    idle::{KeepsIdle, dispensability},
     process::{SLOW_START, WorkerProcess},
 };
 
@@ -124,9 +124,10 @@ impl State {
 }
 
 impl KeepsIdle for Spares {
-    fn longest_idle(&self, device: &Device) -> Option<Instant> {
+    fn most_dispensable(&self, device: &Device) -> Option<f64> {
         let state = self.state();
-        state.ready.iter().find(|(_, worker)| worker.uses(device)).map(|(since, _)| *since)
+        let (since, worker) = state.ready.iter().find(|(_, worker)| worker.uses(device))?;
+        Some(dispensability(*since, worker))
     }
 
     fn give_up(&self, device: &Device) -> Option<WorkerProcess> {
