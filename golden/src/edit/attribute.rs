@@ -15,7 +15,7 @@ pub enum AttributeEdit {
     PadsOfLastAxis,
     /// The axes are in reverse order.
     PadsReversed,
-    /// Those of both ends together are divided evenly between them, and an odd one goes to the end.
+    /// The pads of both ends of an axis are divided evenly between them, and an odd one goes to the end.
     PadsEven,
     /// As [`PadsEven`](Self::PadsEven), and an odd one goes to the start.
     PadsEvenAtStart,

@@ -23,7 +23,7 @@ const PLATFORMS: [&str; 5] = [
     "manylinux_2_17_x86_64",
     "manylinux2014_x86_64",
 ];
-/// Those of pinned wheels that only some systems run, or that are named by an old standard.
+/// Platform tags of pinned wheels that only some systems run, or that are named by an old standard.
 const MORE_PLATFORMS: [&str; 2] = ["manylinux_2_34_x86_64", "manylinux1_x86_64"];
 
 /// The name and version of pip; `None` if it does not run.

@@ -88,7 +88,7 @@ pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Exami
 
 struct Examiner<'a, 'o, E> {
     subject: Subject<'a>,
-    /// That of the variant's engine for the whole model.
+    /// The arithmetic of the variant's engine for the whole model.
     arithmetic: Arithmetic,
     structure: &'a Structure<'a>,
     observe: Observe<'o, E>,
