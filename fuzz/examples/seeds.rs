@@ -113,6 +113,7 @@ fn answer(case: &Case, task: &Task) -> Result<Vec<u8>, Box<dyn Error>> {
         inferred_shapes: None,
         runs: references.map(run).collect::<Result<_, _>>()?,
         precision: None,
+        algorithms: None,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{BackendError, backend_error::shortened};
+use crate::{Algorithms, Arithmetic, BackendError, backend_error::shortened};
 
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Observation {
     pub runs: Vec<RunOutput>,
     /// The precision of each layer; `None` if the backend reports none.
     pub precision: Option<ChosenPrecision>,
+    /// The algorithms of this engine, if they are fewer than the backend [may use](Arithmetic::algorithms); `None` if nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithms: Option<Algorithms>,
     /// Log lines of severity warning and above, in order.
     pub log: Vec<LogLine>,
     /// Wall time of each stage.
@@ -37,9 +40,18 @@ impl Observation {
             inferred_shapes: None,
             runs: Vec::new(),
             precision: None,
+            algorithms: None,
             log: Vec::new(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),
+        }
+    }
+
+    /// The arithmetic of this engine, of a backend with that of `backend`.
+    pub const fn arithmetic(&self, backend: Arithmetic) -> Arithmetic {
+        match self.algorithms {
+            Some(Algorithms::Direct) => backend.with(Algorithms::Direct),
+            Some(Algorithms::Any) | None => backend,
         }
     }
 

@@ -8,7 +8,6 @@ use crate::{
     Evidence, Judgement,
     determinism::runs_differ,
     diagnosis::{DiagnosisInput, explain},
-    engine_arithmetic::{arithmetic_of, convolves},
     evidence::RunReference,
     judge,
     oracle::references_for,
@@ -61,9 +60,7 @@ impl Evaluated {
             })
         };
         let mut judgement = judge_by(&references);
-        let convolutions =
-            encoded.case.graph.nodes.iter().filter(|node| convolves(node.op.op_type())).count();
-        let arithmetic = arithmetic_of(&answers.observation, convolutions, info.description.arithmetic);
+        let arithmetic = answers.observation.arithmetic(info.description.arithmetic);
         if arithmetic.algorithms != Algorithms::Direct && has_wrong_outputs(&judgement, &answers.observation)
         {
             references = references_for(&encoded, arithmetic);

@@ -48,6 +48,16 @@ fn case(strides: Option<Vec<i64>>) -> Case {
 
 /// The judgement on a backend of these algorithms whose first element is off by `deviation`.
 fn judged(case: Case, algorithms: Algorithms, deviation: f32) -> Judgement {
+    judged_engine(case, algorithms, None, deviation)
+}
+
+/// The same of an engine that has algorithms of its own.
+fn judged_engine(
+    case: Case,
+    algorithms: Algorithms,
+    of_engine: Option<Algorithms>,
+    deviation: f32,
+) -> Judgement {
     let mut description = Description::new("b", "1", Stage::Execute);
     description.arithmetic = description.arithmetic.with(algorithms);
     let info = VariantInfo { variant: "external:b".parse().expect("a variant"), description, rung_of: None };
@@ -62,6 +72,7 @@ fn judged(case: Case, algorithms: Algorithms, deviation: f32) -> Judgement {
         inferred_shapes: None,
         runs: vec![RunOutput { outputs: vec![floats(&reference.shape, values)], intermediates: Vec::new() }],
         precision: None,
+        algorithms: of_engine,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
@@ -83,6 +94,15 @@ fn rounding_of_transforms_conforms_only_where_it_is_stated() {
         matches!(any.notes[..], [Note::BoundUsed(share), Note::Transforms] if 0.0 < share && share <= 1.0),
         "{any:?}"
     );
+}
+
+#[test]
+fn engine_may_be_direct_where_its_backend_need_not_be() {
+    let rounding = 1e-5;
+    let (direct, any) = (Algorithms::Direct, Algorithms::Any);
+    assert_eq!(kinds(&judged_engine(case(None), any, Some(direct), rounding)), [Kind::WrongValues]);
+    let no_excuse = judged_engine(case(None), direct, Some(any), rounding);
+    assert_eq!(kinds(&no_excuse), [Kind::WrongValues], "what the backend states is the most");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn ended(stage: Stage, outcome: Outcome) -> Observation {
         inferred_shapes: None,
         runs: Vec::new(),
         precision: None,
+        algorithms: None,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),

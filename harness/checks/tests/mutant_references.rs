@@ -65,6 +65,7 @@ fn truthful(outputs: Vec<Vec<Tensor>>) -> Observation {
         inferred_shapes: None,
         runs: outputs.into_iter().map(run).collect(),
         precision: None,
+        algorithms: None,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),

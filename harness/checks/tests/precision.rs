@@ -152,6 +152,7 @@ impl Scene {
                 .layers
                 .clone()
                 .map(|layers| ChosenPrecision { source: PrecisionSource::Unstated, layers }),
+            algorithms: None,
             log: self.log.clone(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),

@@ -59,6 +59,7 @@ fn gave(outputs: Vec<Tensor>) -> Observation {
         inferred_shapes: Some(vec![vec![1, 1, 6]]),
         runs: outputs.into_iter().map(run).collect(),
         precision: None,
+        algorithms: None,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),

@@ -20,8 +20,6 @@ FUNCTIONS = {
     "Conv": torch_operators.conv, "ConvTranspose": torch_operators.conv_transpose, "Identity": torch_operators.identity,
     "MaxPool": torch_operators.max_pool, "Relu": torch.relu,
 }
-# what the attributes of quantizers must be for QuantizeLinear and DequantizeLinear to be inverse to each other
-QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
 def from_bytes(data, dtype, shape):

@@ -241,7 +241,7 @@ fn stage_of(header: &[u8]) -> Option<FromWorkerHeader<'static>> {
 mod tests {
     use proptest::prelude::*;
     use twinfer_case::{
-        ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, OutOfBoundsWrite, Outcome,
+        Algorithms, ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, OutOfBoundsWrite, Outcome,
         PrecisionSource, Request, RunOutput, Severity, Timing,
     };
     use twinfer_onnx::{DataType, Tensor, TensorData};
@@ -272,6 +272,7 @@ mod tests {
             inferred_shapes: Some(vec![vec![1, -1]]),
             runs: outputs.into_iter().map(run).collect(),
             precision: Some(ChosenPrecision { source: PrecisionSource::BuildLog, layers: vec![layer()] }),
+            algorithms: Some(Algorithms::Direct),
             log: vec![LogLine { severity: Severity::Error, stage: Stage::Build, text: "\"é\"".to_owned() }],
             timings: vec![Timing { stage: Stage::Parse, micros: u64::MAX }],
             out_of_bounds: vec![OutOfBoundsWrite {

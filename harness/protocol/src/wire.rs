@@ -4,8 +4,8 @@ use std::{borrow::Cow, io::BufRead};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{
-    CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, OutOfBoundsWrite, Outcome, Request,
-    RunOutput, Stage, Timing,
+    Algorithms, CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, OutOfBoundsWrite, Outcome,
+    Request, RunOutput, Stage, Timing,
 };
 use twinfer_onnx::{DataType, Tensor};
 
@@ -68,6 +68,8 @@ pub struct ObservationHeader<'a> {
     runs: Vec<RunHeader<'a>>,
     #[serde(default)]
     precision: Cow<'a, Option<ChosenPrecision>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    algorithms: Option<Algorithms>,
     #[serde(default)]
     log: Cow<'a, [LogLine]>,
     #[serde(default)]
@@ -101,6 +103,7 @@ impl<'a> ObservationHeader<'a> {
             inferred_shapes: Cow::Borrowed(&observation.inferred_shapes),
             runs: observation.runs.iter().map(RunHeader::of).collect(),
             precision: Cow::Borrowed(&observation.precision),
+            algorithms: observation.algorithms,
             log: Cow::Borrowed(&observation.log),
             timings: Cow::Borrowed(&observation.timings),
             out_of_bounds: Cow::Borrowed(&observation.out_of_bounds),
@@ -114,6 +117,7 @@ impl<'a> ObservationHeader<'a> {
             inferred_shapes: self.inferred_shapes.into_owned(),
             runs: self.runs.into_iter().map(|run| run.with(parts)).collect::<Result<_, _>>()?,
             precision: self.precision.into_owned(),
+            algorithms: self.algorithms,
             log: self.log.into_owned(),
             timings: self.timings.into_owned(),
             out_of_bounds: self.out_of_bounds.into_owned(),

@@ -1,5 +1,5 @@
 use twinfer_case::{Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
-use twinfer_checks::{Evaluated, arithmetic_of, convolves};
+use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
@@ -77,8 +77,7 @@ pub fn has_segments(graph: &PartialGraph) -> bool {
 /// If `observe` fails.
 pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Examination, E> {
     let structure = Structure::of(subject.graph);
-    let convolutions = subject.graph.nodes.iter().filter(|node| convolves(node.op_type())).count();
-    let arithmetic = arithmetic_of(subject.observation, convolutions, subject.info.description.arithmetic);
+    let arithmetic = subject.observation.arithmetic(subject.info.description.arithmetic);
     let mut examiner =
         Examiner { subject, arithmetic, structure: &structure, observe, coverage: Coverage::default() };
     let found = examiner.search()?;

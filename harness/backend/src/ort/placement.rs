@@ -44,6 +44,14 @@ impl Placements {
         let collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         collected.nodes.iter().filter(|placed| placed.provider != provider).map(layer).collect()
     }
+
+    /// Whether there are convolutions, and all of them were placed on `provider`.
+    pub fn convolve_on(&self, provider: &str) -> bool {
+        let collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut convolutions =
+            collected.nodes.iter().filter(|placed| placed.operator.contains("Conv")).peekable();
+        convolutions.peek().is_some() && convolutions.all(|placed| placed.provider == provider)
+    }
 }
 
 fn heading(text: &str) -> Option<&str> {
@@ -96,6 +104,11 @@ mod tests {
             ("ConvTranspose", &["deconv".to_owned()][..])
         );
         assert_eq!(layer.placement.as_deref(), Some("CPUExecutionProvider"));
+        assert!(placements.convolve_on("CPUExecutionProvider"));
+        placements.push(" Node(s) placed on [CUDAExecutionProvider]. Number of nodes: 1");
+        placements.push("  FusedConv (conv)");
+        assert!(!placements.convolve_on("CPUExecutionProvider"), "one of two runs on the device");
+        assert!(!Placements::default().convolve_on("CPUExecutionProvider"));
     }
 
     #[test]

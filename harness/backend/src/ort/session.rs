@@ -9,7 +9,7 @@ use ort::{
     session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
 use twinfer_case::{
-    BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
+    Algorithms, BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
 };
 use twinfer_onnx::{DataType, Dim, Graph, MAX_OPSET, MIN_OPSET, Node, Op, Tensor, ValueInfo, with_outputs};
 
@@ -92,6 +92,7 @@ impl Sessions {
         let session = session.map_err(|error| refusal(&error))?;
         let observation = recorder.observation();
         observation.precision = self.precision(task, &nodes_on_cpu);
+        observation.algorithms = nodes_on_cpu.algorithms();
         observation.inferred_shapes = inferred_shapes(&session).map(|mut shapes| {
             shapes.truncate(shapes.len().saturating_sub(task.intermediates.len()));
             shapes
@@ -186,6 +187,18 @@ enum CpuNodes {
     Refused,
     /// They may, and are recorded here.
     Recorded(Placements),
+}
+
+impl CpuNodes {
+    /// Direct ones if all convolutions were placed on the CPU, whose provider has no others; `None` if not all of them were.
+    fn algorithms(&self) -> Option<Algorithms> {
+        match self {
+            Self::Recorded(placements) if placements.convolve_on(Provider::Cpu.name()) => {
+                Some(Algorithms::Direct)
+            }
+            Self::Recorded(_) | Self::Refused => None,
+        }
+    }
 }
 
 /// Whether ONNX Runtime refuses a graph because it would place nodes on the CPU, which is disabled.

@@ -33,6 +33,7 @@ fn evaluate_with(graph: &Graph, task: &Task, output: fn(&Reference) -> Tensor) -
         inferred_shapes: None,
         runs: runs.unwrap_or_default(),
         precision: None,
+        algorithms: None,
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
