@@ -1,10 +1,13 @@
 //! Conditions as sets of facts, and how well they tell diverging cases from conforming ones.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashSet},
+};
 
 use twinfer_case::Fact;
 
-use crate::{DescribedNode, bits::Bits, described_node::cost};
+use crate::{DescribedNode, bits::Bits, described_node::cost, evidence::Evidence};
 
 /// The most facts of a condition.
 const MOST_FACTS: usize = 4;
@@ -14,28 +17,6 @@ const MOST_COMBINED: usize = 256;
 
 /// Conditions of one number of facts that are extended by another fact, the shortest ones.
 const MOST_STEMS: usize = 64;
-
-/// What a diverging case adds to the description if it does not satisfy the condition, in bits.
-const UNEXPECTED: u32 = 12;
-
-/// What a conforming case adds to the description if it satisfies the condition: less, since what is wrong may not reach an output.
-const HIDDEN: u32 = 6;
-
-/// The bits that say how often cases diverge that satisfy a condition, if each conforming one is no exception: the error depends on what is
-/// no fact, such as values.
-const RATE: u32 = 24;
-
-/// The bits that say which of the cases that satisfy a condition diverge.
-fn exceptions(diverging: u32, conforming: u32) -> u32 {
-    (HIDDEN * conforming).min(RATE + choice(diverging, conforming))
-}
-
-/// The bits that say which of some cases diverge, if it is known how many.
-fn choice(diverging: u32, conforming: u32) -> u32 {
-    let (fewer, all) = (diverging.min(conforming), diverging + conforming);
-    let ways = (0..fewer).map(|place| (f64::from(all - place) / f64::from(fewer - place)).log2());
-    ways.sum::<f64>().round() as u32
-}
 
 /// Cases by their nodes of one operator, and what holds for these.
 #[derive(Clone, Debug)]
@@ -66,6 +47,33 @@ struct Stated {
     chosen: Vec<usize>,
     /// The nodes for which all facts hold.
     holds: Bits,
+}
+
+/// A way to state one more fact, ordered by the bits that the longer condition takes, then by its facts.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Extension {
+    bits: u32,
+    /// The facts with the new one, by their places in ascending order, as far as `count` says.
+    chosen: [usize; MOST_FACTS],
+    count: usize,
+    /// The new fact.
+    place: usize,
+    /// The place of the condition that is extended.
+    stem: usize,
+}
+
+impl Extension {
+    fn new(bits: u32, facts: &[usize], place: usize, stem: usize) -> Self {
+        let (mut chosen, count) = ([0; MOST_FACTS], facts.len() + 1);
+        chosen[..facts.len()].copy_from_slice(facts);
+        chosen[facts.len()] = place;
+        chosen[..count].sort_unstable();
+        Self { bits, chosen, count, place, stem }
+    }
+
+    fn chosen(&self) -> &[usize] {
+        &self.chosen[..self.count]
+    }
 }
 
 /// Cases that ran, by their places.
@@ -146,18 +154,12 @@ impl Population {
     /// The shortest descriptions of which cases diverge, the shortest first: those within `margin` bits of it. Conditions of two facts
     /// and of three are made from the shortest of one fact less.
     pub fn shortest(&self, labels: &Labels, margin: u32) -> Vec<Condition> {
+        let evidence = Evidence::new(labels, &self.cases, self.facts.iter().map(|(_, holds)| holds));
         let always = Stated { bits: 0, chosen: Vec::new(), holds: Bits::all(self.nodes.len()) };
-        let mut stems = vec![self.weighed(always, labels)];
+        let mut stems = vec![Condition { bits: evidence.exceptions(&evidence.nodes(&[])), stated: always }];
         let mut found = stems.clone();
         for _ in 0..MOST_FACTS {
-            let longer: BTreeMap<_, _> = stems
-                .iter()
-                .flat_map(|stem| self.extended(stem))
-                .map(|one| (one.chosen.clone(), one))
-                .collect();
-            stems = longer.into_values().map(|stated| self.weighed(stated, labels)).collect();
-            stems.sort_by_key(|condition| condition.bits);
-            stems.truncate(MOST_STEMS);
+            stems = self.longer(&stems, &evidence);
             found.extend_from_slice(&stems);
         }
         found.sort_by(|one, other| (one.bits, &one.stated.chosen).cmp(&(other.bits, &other.stated.chosen)));
@@ -166,28 +168,57 @@ impl Population {
         found
     }
 
-    /// The statement with the bits that its exceptions take.
-    fn weighed(&self, stated: Stated, labels: &Labels) -> Condition {
-        let count = |cases: &[usize], is_satisfied: bool| {
-            let is_counted = |case: &&usize| self.holds_in(**case, &stated.holds) == is_satisfied;
-            cases.iter().filter(is_counted).count() as u32
-        };
-        let (diverging, conforming) = (count(&labels.diverging, true), count(&labels.conforming, true));
-        let exceptions = UNEXPECTED * count(&labels.diverging, false) + exceptions(diverging, conforming);
-        Condition { bits: stated.bits + exceptions, stated }
+    /// The shortest conditions of one fact more than `stems`, which have equally many; none with a fact that excludes no node.
+    fn longer(&self, stems: &[Condition], evidence: &Evidence) -> Vec<Condition> {
+        let mut extensions: BinaryHeap<_> = stems
+            .iter()
+            .enumerate()
+            .flat_map(|(stem, condition)| self.extensions(stem, condition, evidence))
+            .collect();
+        let mut longer: Vec<Condition> = Vec::new();
+        while longer.len() < MOST_STEMS
+            && let Some(Reverse(extension)) = extensions.pop()
+        {
+            let is_new = longer.iter().all(|condition| condition.stated.chosen != extension.chosen());
+            if is_new {
+                longer.extend(self.extended(&stems[extension.stem].stated, &extension));
+            }
+        }
+        longer
     }
 
-    /// The statements with one more fact, except for facts that exclude nothing.
-    fn extended<'a>(&'a self, Condition { stated, .. }: &'a Condition) -> impl Iterator<Item = Stated> + 'a {
-        let others = self.facts.iter().enumerate().filter(|(place, _)| !stated.chosen.contains(place));
-        let count = stated.holds.count();
-        others.filter_map(move |(place, (fact, of_fact))| {
-            let holds = stated.holds.and(of_fact);
-            let mut chosen = stated.chosen.clone();
-            chosen.push(place);
-            chosen.sort_unstable();
-            let bits = stated.bits + self.choice + cost(*fact);
-            (holds.count() < count).then_some(Stated { bits, chosen, holds })
+    /// The ways to add a fact to the condition at the place `stem`.
+    fn extensions<'a>(
+        &'a self,
+        stem: usize,
+        condition: &'a Condition,
+        evidence: &'a Evidence,
+    ) -> impl Iterator<Item = Reverse<Extension>> + 'a {
+        let chosen = &condition.stated.chosen;
+        let nodes = evidence.nodes(chosen);
+        let others = (0..self.facts.len()).filter(|place| !chosen.contains(place));
+        others.map(move |place| {
+            let stated = self.bits_with(&condition.stated, place);
+            let bits = stated + evidence.exceptions_with(&nodes, place);
+            Reverse(Extension::new(bits, chosen, place, stem))
         })
+    }
+
+    /// The extended condition, unless the new fact excludes no node.
+    fn extended(&self, stated: &Stated, extension: &Extension) -> Option<Condition> {
+        let holds = stated.holds.and(&self.facts[extension.place].1);
+        (holds.count() < stated.holds.count()).then(|| Condition {
+            bits: extension.bits,
+            stated: Stated {
+                bits: self.bits_with(stated, extension.place),
+                chosen: extension.chosen().to_vec(),
+                holds,
+            },
+        })
+    }
+
+    /// The bits that a statement takes with one more fact.
+    fn bits_with(&self, stated: &Stated, place: usize) -> u32 {
+        stated.bits + self.choice + cost(self.facts[place].0)
     }
 }

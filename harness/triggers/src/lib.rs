@@ -32,6 +32,7 @@ mod bits;
 mod conditions;
 mod described_node;
 mod description;
+mod evidence;
 mod learner;
 
 pub use described_node::{DescribedNode, concerned, satisfies};
