@@ -89,7 +89,7 @@ impl EscalationThread<'_> {
         let [of_rung, of_first] =
             [rung, 0].map(|variant| references.of(self.variants[variant].info().description.arithmetic));
         let disagreement = disagreement((&of_rung, &observation), (&of_first, first));
-        let evaluated = Evaluated::new(workers.info(), Arc::clone(case), of_rung.to_vec(), observation);
+        let evaluated = Evaluated::new(workers.info(), Arc::clone(case), of_rung, observation);
         let mut record = evaluated.record(workers.info());
         let from = &self.variants[0].info().variant;
         record.notes.extend(disagreement.map(|detail| Note::Differs(format!("from {from}: {detail}"))));

@@ -94,7 +94,7 @@ impl Judge<'_> {
             fresh,
         };
         let case = Arc::clone(&prepared.case);
-        let mut evaluated = Evaluated::new(workers.info(), case, references.to_vec(), answers);
+        let mut evaluated = Evaluated::new(workers.info(), case, references, answers);
         let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);

@@ -29,7 +29,7 @@ pub struct Evaluated {
     /// The case.
     pub encoded: Arc<EncodedCase>,
     /// What golden computes, run by run; empty for an invalid case.
-    pub references: Vec<RunReference>,
+    pub references: Arc<[RunReference]>,
     /// What the variant did.
     pub observation: Observation,
     /// What the checks conclude, every divergence with its diagnosis.
@@ -44,10 +44,10 @@ impl Evaluated {
     pub fn new(
         info: &VariantInfo,
         encoded: Arc<EncodedCase>,
-        mut references: Vec<RunReference>,
+        references: impl Into<Arc<[RunReference]>>,
         answers: impl Into<Answers>,
     ) -> Self {
-        let answers = answers.into();
+        let (mut references, answers) = (references.into(), answers.into());
         let judge_by = |references: &[RunReference]| {
             judge(&Evidence {
                 case: &encoded.case,
@@ -63,7 +63,7 @@ impl Evaluated {
         let arithmetic = answers.observation.arithmetic(info.description.arithmetic);
         if arithmetic.algorithms != Algorithms::Direct && has_wrong_outputs(&judgement, &answers.observation)
         {
-            references = references_for(&encoded, arithmetic);
+            references = references_for(&encoded, arithmetic).into();
             judgement = judge_by(&references);
             if judgement.verdict == Verdict::Conforms {
                 judgement.notes.push(Note::Transforms);
@@ -94,7 +94,7 @@ impl Evaluated {
 
     /// Whether the outputs of every run are those of `other`, as far as golden allows two results to differ.
     pub fn has_values_of(&self, other: &Self) -> bool {
-        let runs = self.observation.runs.iter().zip(&other.observation.runs).zip(&self.references);
+        let runs = self.observation.runs.iter().zip(&other.observation.runs).zip(self.references.iter());
         let agree = |((one, other), reference): ((&_, &_), &RunReference)| match reference {
             Ok(evaluation) => runs_differ((evaluation, evaluation), one, other).is_none(),
             Err(_) => true,

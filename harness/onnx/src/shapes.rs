@@ -85,13 +85,13 @@ fn infer<'a>(graph: &'a Graph, inputs: &[Vec<usize>], reading: Reading) -> Resul
 fn unique_names(graph: &Graph) -> Result<(), RuleViolation> {
     let mut nodes = HashSet::new();
     let mut outputs = HashSet::new();
-    let unique = |is_new: bool, place: String| {
-        require(is_new, Rule::UniqueNames, || "named twice".to_owned()).map_err(|broken| broken.at(place))
-    };
+    let unique = |is_new: bool| require(is_new, Rule::UniqueNames, || "named twice".to_owned());
     for node in graph.nodes.iter().filter(|node| !node.name.is_empty()) {
-        unique(nodes.insert(&node.name), place(node))?;
+        unique(nodes.insert(&node.name)).map_err(|broken| broken.at(place(node)))?;
     }
-    graph.outputs.iter().try_for_each(|output| unique(outputs.insert(&output.name), value(&output.name)))
+    graph.outputs.iter().try_for_each(|output| {
+        unique(outputs.insert(&output.name)).map_err(|broken| broken.at(value(&output.name)))
+    })
 }
 
 fn value(name: &str) -> String {

@@ -125,6 +125,6 @@ impl Suspect {
         let references = references(&encoded, oracle, info.description.arithmetic);
         let JudgedObservation { observation, judgement } = &*self.outcome;
         let (observation, judgement) = (observation.clone(), judgement.clone());
-        Ok(Evaluated { encoded, references, observation, judgement })
+        Ok(Evaluated { encoded, references: references.into(), observation, judgement })
     }
 }

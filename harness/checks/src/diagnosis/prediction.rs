@@ -98,7 +98,7 @@ impl Prediction {
             };
         }
         let mut evidence = Evidence { bits: 0.0, residual: Some(0.0) };
-        for ((inputs, golden), run) in runs.iter().zip(references).zip(&observation.runs) {
+        for ((inputs, golden), run) in runs.iter().zip(references.iter()).zip(&observation.runs) {
             let Ok(golden) = golden else { return Self::Unknown };
             let edited = match evaluate(inputs) {
                 Ok(edited) => edited,
