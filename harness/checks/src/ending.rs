@@ -9,7 +9,7 @@ pub fn check(observation: &Observation, report: &mut Report<'_>) {
     match &observation.outcome {
         Outcome::Crashed(status) => {
             let words = observation.log.last().map(|line| format!(": {}", line.text));
-            let detail = format!("the worker died of {status} in {stage}{}", words.unwrap_or_default());
+            let detail = format!("the worker ended with {status} in {stage}{}", words.unwrap_or_default());
             report.diverges(stage, Kind::Crash, detail);
         }
         Outcome::TimedOut => {

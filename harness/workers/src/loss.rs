@@ -75,8 +75,8 @@ impl fmt::Display for Loss {
         match self {
             Self::TimedOut => f.write_str("a stage's deadline passed"),
             Self::Died(death) => match &death.last_line {
-                Some(line) => write!(f, "the worker died of {}: {line}", death.status),
-                None => write!(f, "the worker died of {}", death.status),
+                Some(line) => write!(f, "the worker ended with {}: {line}", death.status),
+                None => write!(f, "the worker ended with {}", death.status),
             },
             Self::Garbled(reason) => write!(f, "the worker's message cannot be read: {reason}"),
             Self::Fault(fault) => f.write_str(&fault.message),

@@ -96,7 +96,7 @@ fn crash_becomes_a_finding_and_the_campaign_continues() {
     assert_eq!(finding.signature.error.as_deref(), Some("signal 6"));
     assert_eq!(
         finding.divergences[0].detail,
-        "the worker died of signal 6 in execute: assertion failed: no bias"
+        "the worker ended with signal 6 in execute: assertion failed: no bias"
     );
     assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
 }
