@@ -105,7 +105,7 @@ impl Evaluator<'_> {
     /// The algorithms that may transform the operands of a convolution.
     fn transformed(&self, geometry: &Geometry) -> Option<Transformed> {
         match self.arithmetic.algorithms {
-            Algorithms::Direct => None,
+            Algorithms::Direct | Algorithms::DirectConvolutions => None,
             Algorithms::Any => Transformed::of(&geometry.axes.iter().map(Reach::from).collect::<Vec<_>>()),
         }
     }

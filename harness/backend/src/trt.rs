@@ -16,6 +16,7 @@ mod execution;
 mod guard;
 mod hazard;
 mod inspection;
+mod kernels;
 mod layers;
 mod limitations;
 mod lowering;

@@ -79,8 +79,10 @@ pub enum Algorithms {
     /// roots are correctly rounded. Integers that are small enough are exact.
     #[default]
     Direct,
+    /// Convolutions multiply their operands too, but quotients and roots may be approximated, as GPUs do.
+    DirectConvolutions,
     /// Convolutions of dense kernels may be computed by Winograd's algorithm or by FFT, and quotients and roots may be
-    /// approximated, as GPUs do. All of these round even small integers.
+    /// approximated. All of these round even small integers.
     Any,
 }
 

@@ -48,11 +48,8 @@ impl Observation {
     }
 
     /// The arithmetic of this engine, of a backend with that of `backend`.
-    pub const fn arithmetic(&self, backend: Arithmetic) -> Arithmetic {
-        match self.algorithms {
-            Some(Algorithms::Direct) => backend.with(Algorithms::Direct),
-            Some(Algorithms::Any) | None => backend,
-        }
+    pub fn arithmetic(&self, backend: Arithmetic) -> Arithmetic {
+        self.algorithms.map_or(backend, |engine| backend.with(engine.min(backend.algorithms)))
     }
 
     /// All tensors: run by run, the outputs, then the intermediates.

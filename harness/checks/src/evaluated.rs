@@ -65,7 +65,7 @@ impl Evaluated {
         {
             references = references_for(&encoded, arithmetic).into();
             judgement = judge_by(&references);
-            if judgement.verdict == Verdict::Conforms {
+            if judgement.verdict == Verdict::Conforms && arithmetic.algorithms == Algorithms::Any {
                 judgement.notes.push(Note::Transforms);
             }
         }

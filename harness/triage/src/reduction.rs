@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use twinfer_case::{Case, DeviceUse, EncodedCase, Event, Kind, Stage};
+use twinfer_case::{BackendName, Case, DeviceUse, EncodedCase, Event, Kind, Stage};
 use twinfer_checks::{Evaluated, Oracle, references};
 use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
@@ -26,6 +26,9 @@ const MAX_LOOKS_ALONE: usize = 3;
 /// The limit of all these numbers if the symptom is a hang: each candidate that hangs takes twice the deadline of its stage,
 /// minutes with TensorRT.
 const MAX_HANGS: usize = 8;
+/// The limit if the symptom is a crash of a backend that uses CUDA: each candidate that crashes ends two workers, which take seconds to
+/// start, and holds up the other processes of the device.
+const MAX_CRASHES: usize = 80;
 
 /// Makes cases smaller.
 pub struct Reduction<'a> {
@@ -48,7 +51,7 @@ impl Reduction<'_> {
         let original = diverging.evaluated.encoded.task.hash;
         let _lease = self.workers.lease();
         let mut smallest = self.isolate(diverging)?;
-        let mut reducer = reducer(&smallest, MAX_CANDIDATES)?;
+        let mut reducer = reducer(&smallest, self.backend(), MAX_CANDIDATES)?;
         let (mut tried, mut failures) = (0, 0);
         while self.cancellation.is_active() {
             if failures >= MAX_FAILURES {
@@ -103,6 +106,10 @@ impl Reduction<'_> {
         Ok(refuting.map_or_else(|| diverging.clone(), |(_, alone)| alone))
     }
 
+    fn backend(&self) -> &BackendName {
+        &self.workers.info().variant.backend
+    }
+
     /// Whether a case shows its symptom once more in a warm worker.
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
         Ok(diverging.symptom.recurring_in(&self.again(diverging)?).is_some())
@@ -124,7 +131,7 @@ impl Reduction<'_> {
             DeviceUse::Shared => MAX_LOOKS,
             DeviceUse::Alone => MAX_LOOKS_ALONE,
         };
-        let mut reducer = reducer(diverging, limit)?;
+        let mut reducer = reducer(diverging, self.backend(), limit)?;
         let is_another = |case: &Case| !known.is_shown_by(case);
         let _lease = self.workers.lease();
         while self.cancellation.is_active() {
@@ -150,7 +157,8 @@ impl Reduction<'_> {
     ) -> Result<Option<(usize, DivergingCase)>, TriageError> {
         for (place, evaluated) in candidates.into_iter().enumerate() {
             let Some(shown) = DivergingCase::with_shared_symptom(symptom, evaluated) else { continue };
-            if symptom.kind() == Kind::Hang {
+            // a crash was seen twice already, in a warm and in a fresh worker
+            if matches!(symptom.kind(), Kind::Hang | Kind::Crash) {
                 return Ok(Some((place, shown)));
             }
             let again = self.again(&shown)?;
@@ -206,9 +214,13 @@ fn deepest(symptom: &Symptom) -> Stage {
     if symptom.stage() == Stage::Parse { Stage::Parse } else { Stage::Execute }
 }
 
-/// A reducer that proposes at most `limit` candidates, fewer if the symptom is a hang.
-fn reducer(diverging: &DivergingCase, limit: usize) -> Result<Reducer, TriageError> {
-    let limit = if diverging.symptom.kind() == Kind::Hang { limit.min(MAX_HANGS) } else { limit };
+/// A reducer that proposes at most `limit` candidates, fewer if the symptom makes each of them expensive for `backend`.
+fn reducer(diverging: &DivergingCase, backend: &BackendName, limit: usize) -> Result<Reducer, TriageError> {
+    let limit = match diverging.symptom.kind() {
+        Kind::Hang => limit.min(MAX_HANGS),
+        Kind::Crash if backend.loads_cuda_runtime() => limit.min(MAX_CRASHES),
+        _ => limit,
+    };
     let failed = |reason: twinfer_case::OversizedRecipe| TriageError::Supervisor(reason.to_string());
     Reducer::new(&diverging.evaluated.encoded.case, limit).map_err(failed)
 }

@@ -190,11 +190,11 @@ enum CpuNodes {
 }
 
 impl CpuNodes {
-    /// Direct ones if all convolutions were placed on the CPU, whose provider has no others; `None` if not all of them were.
+    /// Direct convolutions if all were placed on the CPU, whose provider has no others; `None` if not all of them were.
     fn algorithms(&self) -> Option<Algorithms> {
         match self {
             Self::Recorded(placements) if placements.convolve_on(Provider::Cpu.name()) => {
-                Some(Algorithms::Direct)
+                Some(Algorithms::DirectConvolutions)
             }
             Self::Recorded(_) | Self::Refused => None,
         }

@@ -4,7 +4,7 @@ use nvinfer::{Library, Runtime};
 use twinfer_case::{ChosenPrecision, DeviceMemory, Outcome, PrecisionSource, RunOutput, Stage, Task};
 use twinfer_onnx::Tensor;
 
-use super::{device::Device, inspection, names::Names, outcomes::failed, shipped_plan};
+use super::{device::Device, inspection, kernels, names::Names, outcomes::failed, shipped_plan};
 use crate::{
     Backend,
     recorder::{Log, Recorder},
@@ -91,6 +91,7 @@ fn run_elsewhere(
     }
     let recorded = recorder.observation();
     recorded.precision = observed.precision;
+    recorded.algorithms = observed.algorithms;
     recorded.out_of_bounds.extend(observed.out_of_bounds);
     observed.runs.into_iter().for_each(|run| recorder.push_run(run));
     match observed.outcome {
@@ -119,7 +120,10 @@ impl Engines {
     ) -> Result<(), Outcome> {
         let engine = self.runtime.deserialize(plan).map_err(failed)?;
         let context = engine.create_execution_context().map_err(failed)?;
-        recorder.observation().precision = self.precision(&engine, log).map_err(failed)?;
+        let precision = self.precision(&engine, log).map_err(failed)?;
+        recorder.observation().algorithms =
+            precision.as_ref().and_then(|precision| kernels::algorithms(&precision.layers));
+        recorder.observation().precision = precision;
         let io = engine.io_tensors().map_err(failed)?;
         for inputs in runs {
             let writes = &mut recorder.observation().out_of_bounds;
