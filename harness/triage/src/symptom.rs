@@ -237,7 +237,7 @@ mod tests {
         let verdict = Verdict::Diverges(divergences);
         Evaluated {
             encoded: EncodedCase::encode(case).expect("a small case"),
-            references: Vec::new(),
+            references: Vec::new().into(),
             observation: Observation::new(Stage::Execute, Outcome::Ok),
             judgement: Judgement { verdict, notes: Vec::new(), compared: true },
         }
