@@ -32,6 +32,24 @@ impl Runtime {
                 let package = package.replacen("-gpu", "-gpu[cuda,cudnn]", 1);
                 Self::onnxruntime("CUDA", package, version, option("opt"))
             }
+            BackendName::OrtOpenVino => Self::plugin(
+                "ONNX Runtime with OpenVINO's plugin",
+                Product::OnnxruntimeEpOpenVino,
+                version,
+                option("opt"),
+            ),
+            BackendName::OrtTensorRtRtx => Self::plugin(
+                "ONNX Runtime with TensorRT-RTX's plugin",
+                Product::OnnxruntimeEpTensorrtRtx,
+                version,
+                option("opt"),
+            ),
+            BackendName::OrtWebGpu => Self::plugin(
+                "ONNX Runtime with WebGPU's plugin",
+                Product::OnnxruntimeEpWebGpu,
+                version,
+                option("opt"),
+            ),
             BackendName::Trt | BackendName::TrtApi => Self {
                 title: "TensorRT",
                 packages: vec![requirement(Product::Tensorrt, "tensorrt", version), "polygraphy".to_owned()],
@@ -74,6 +92,25 @@ impl Runtime {
                 .map(PinnedPackage::requirement)
                 .collect(),
             arguments: vec![function.to_owned()],
+            caveat: None,
+        }
+    }
+
+    /// ONNX Runtime in this version with the plugin that twinfer installs.
+    fn plugin(title: &'static str, product: Product, version: &str, optimization: Option<&str>) -> Self {
+        let package = PACKAGES.iter().find(|package| package.product == product);
+        let pinned = package.map(|package| format!("{}=={}", package.distribution, package.version));
+        Self {
+            title,
+            packages: ["onnx".to_owned(), requirement(Product::Onnxruntime, "onnxruntime", version)]
+                .into_iter()
+                .chain(pinned)
+                .collect(),
+            arguments: vec![
+                "plugin".to_owned(),
+                product.to_string().replace('-', "_"),
+                optimization.unwrap_or("all").to_owned(),
+            ],
             caveat: None,
         }
     }

@@ -1,6 +1,7 @@
 """Run model.onnx with one backend and write what happened to FOLDER/report.json; reproduce.py starts this.
 
     python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
+    python run_model.py FOLDER plugin MODULE [off|basic|all]
     python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
     python run_model.py FOLDER openvino|onnx_reference|tract
 """
@@ -79,18 +80,10 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
     report.write(backend=f"ONNX Runtime {ort.__version__}, {provider}, optimization {optimization}", stage="parse")
     if provider not in ort.get_available_providers():
         raise Unavailable(f"this build of ONNX Runtime has no {provider}")
-    levels = ort.GraphOptimizationLevel
-    options = ort.SessionOptions()
-    options.graph_optimization_level = {
-        "off": levels.ORT_DISABLE_ALL, "basic": levels.ORT_ENABLE_BASIC, "all": levels.ORT_ENABLE_ALL
-    }[optimization]
-    options.intra_op_num_threads = 1
+    options = session_options(ort, optimization)
     optimized = report.folder / "optimized.onnx"
     if data.FALLBACK_NODES:
         options.optimized_model_filepath = str(optimized)
-    # the log is for errors; what is wrong with a model is an exception
-    options.log_severity_level = 3
-    ort.set_default_logger_severity(3)
     settings = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"} if provider.startswith("CUDA") else {}
 
     def session(model):
@@ -114,6 +107,52 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
         ]
         report.write(fallbacks=[f"node {node.name!r} runs as {node.op_type}, not quantized" for node in floats])
     execute(report, lambda inputs: session.run(None, inputs))
+
+
+def session_options(ort, optimization):
+    levels = ort.GraphOptimizationLevel
+    options = ort.SessionOptions()
+    options.graph_optimization_level = {
+        "off": levels.ORT_DISABLE_ALL, "basic": levels.ORT_ENABLE_BASIC, "all": levels.ORT_ENABLE_ALL
+    }[optimization]
+    options.intra_op_num_threads = 1
+    # the log is for errors; what is wrong with a model is an exception
+    options.log_severity_level = 3
+    ort.set_default_logger_severity(3)
+    return options
+
+
+# what the plugins are told, by their modules
+PLUGIN_SETTINGS = {
+    "onnxruntime_ep_openvino": {
+        "load_config": '{"CPU":{"INFERENCE_PRECISION_HINT":"f32","INFERENCE_NUM_THREADS":"1","NUM_STREAMS":"1"}}'
+    }
+}
+
+
+def plugin(report, module, optimization="all"):
+    """ONNX Runtime with an execution provider from a package of its own."""
+    try:
+        import onnxruntime as ort
+        package = __import__(module)
+        ort.register_execution_provider_library(module, package.get_library_path())
+    except Exception as error:
+        raise Unavailable(error)
+    provider = package.get_ep_name()
+    report.write(backend=f"ONNX Runtime {ort.__version__}, {provider}, optimization {optimization}", stage="parse")
+    devices = [device for device in ort.get_ep_devices() if device.ep_name == provider]
+    if not devices:
+        raise Unavailable(f"{provider} finds no device on this machine")
+
+    def load(model):
+        options = session_options(ort, optimization)
+        options.add_provider_for_devices(devices[:1], PLUGIN_SETTINGS.get(module, {}))
+        session = ort.InferenceSession(str(HERE / model), options)
+        if model == "model.onnx":
+            report.write(inferred_shapes=[output.shape for output in session.get_outputs()])
+        return lambda inputs: session.run(None, inputs)
+
+    in_order(report, load)
 
 
 def tensorrt(report, module, level=None):
@@ -182,7 +221,7 @@ def openvino(report):
     core = ov.Core()
 
     def load(path):
-        model = core.read_model(path)
+        model = core.read_model(HERE / path)
         report.write(stage="build")
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
         compiled = core.compile_model(model, "CPU", settings)
@@ -207,8 +246,8 @@ def onnx_reference(report):
     report.write(backend=f"the reference evaluator of onnx {onnx.__version__}")
 
     def load(path):
-        onnx.checker.check_model(str(path), full_check=True)
-        evaluator = ReferenceEvaluator(str(path))
+        onnx.checker.check_model(str(HERE / path), full_check=True)
+        evaluator = ReferenceEvaluator(str(HERE / path))
         return lambda inputs: evaluator.run(None, inputs)
 
     in_order(report, load)
@@ -222,7 +261,7 @@ def tract(report):
     report.write(backend=f"tract {tract.version()}")
 
     def load(path):
-        model = tract.onnx().load(str(path))
+        model = tract.onnx().load(str(HERE / path))
         report.write(stage="build")
         for index in range(model.input_count()):  # extents that have no name get one
             *shape, dtype = str(model.input_fact(index)).split(",")
@@ -237,9 +276,9 @@ def tract(report):
 
 def in_order(report, load):
     """Runs the models that came before, and then the model itself."""
-    run_preceding(lambda model: load(HERE / model))
+    run_preceding(load)
     report.write(stage="parse")
-    execute(report, load(HERE / "model.onnx"))
+    execute(report, load("model.onnx"))
 
 
 # what a build fails of that looks for a GPU
@@ -267,7 +306,7 @@ def runs_rtx(capability):
     return capability is not None and (capability in ((8, 0), (8, 6), (8, 9)) or capability >= (12, 0))
 
 
-PACKAGES = {"onnxruntime": onnxruntime, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
+PACKAGES = {"onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
 
 
 def configuration(trt, builder, network, level):
