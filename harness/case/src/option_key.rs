@@ -59,7 +59,7 @@ options! {
     Algorithm: "algo", Word;
     /// Whether a layer must have the precision that `layers` asks for.
     Constraints: "constraints", Word;
-    /// The number of the CUDA device.
+    /// The number of the GPU.
     Device: "device", Word;
     /// Whether graphs run that are known to end workers.
     Hazards: "hazards", Word;

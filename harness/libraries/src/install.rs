@@ -298,6 +298,33 @@ mod tests {
     }
 
     #[test]
+    fn libraries_beside_a_plugin_are_named_as_they_are_linked() {
+        let (folder, made) = wheel_with(&[
+            ("plugin/libonnxruntime_providers_nv_tensorrt_rtx.so", "plugin"),
+            ("plugin/libtensorrt_rtx.so.1.9.2", "runtime"),
+            ("plugin/libtensorrt_shim.so", "shim"),
+            (
+                "onnxruntime_ep_nv_tensorrt_rtx_cu13-0.9.0.dist-info/METADATA",
+                "Name: onnxruntime-ep-nv-tensorrt-rtx-cu13\nVersion: 0.9.0\n",
+            ),
+        ]);
+        let path = folder
+            .path()
+            .join("onnxruntime_ep_nv_tensorrt_rtx_cu13-0.9.0-py3-none-manylinux_2_28_x86_64.whl");
+        std::fs::rename(made, &path).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let installed = store.install(&path.to_string_lossy(), &mut |_| {}).unwrap();
+        let names: Vec<_> = installed.files.iter().map(|file| file.file_name().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["libonnxruntime_providers_nv_tensorrt_rtx.so", "libtensorrt_rtx.so.1", "libtensorrt_shim.so"]
+        );
+        assert!(installed.files.iter().all(|file| file.is_file()));
+        assert_eq!(store.find("onnxruntime-ep-nv-tensorrt-rtx").unwrap(), installed);
+    }
+
+    #[test]
     fn concurrent_installations_run_one_after_the_other() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());

@@ -108,8 +108,9 @@ impl Product {
                 "libtensorrt_shim.so",
                 "libcudart.so",
             ],
-            Self::Onnxruntime
-            | Self::OnnxruntimeCuda
+            // plugins are looked for through it before 1.23
+            Self::Onnxruntime => &["libonnxruntime_providers_shared.so"],
+            Self::OnnxruntimeCuda
             | Self::OnnxruntimeEpWebGpu
             | Self::TensorrtRtx
             | Self::TensorrtLean
