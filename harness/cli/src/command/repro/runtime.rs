@@ -71,13 +71,36 @@ impl Runtime {
                 Self::python("the reference evaluator of onnx", "onnx_reference", Product::OnnxReference)
             }
             BackendName::Tract => Self::python("tract", "tract", Product::Tract),
-            BackendName::Golden
-            | BackendName::TorchTensorRt
-            | BackendName::Rten
-            | BackendName::External(_) => {
-                return None;
-            }
+            BackendName::TorchTensorRt => Self::torch_tensorrt(option("ir"), option("level")),
+            BackendName::Rten => Self {
+                title: "rten",
+                packages: Vec::new(),
+                arguments: vec!["rten".to_owned()],
+                caveat: Some(
+                    "The script compiles the program in `rten/` with Cargo, which needs Rust 1.94 or later.",
+                ),
+            },
+            BackendName::Golden | BackendName::External(_) => return None,
         })
+    }
+
+    /// Torch-TensorRT through one of its front ends, or PyTorch alone. pip finds CUDA's libraries by what PyTorch needs.
+    fn torch_tensorrt(front_end: Option<&str>, level: Option<&str>) -> Self {
+        let packages =
+            Environment::of(Product::TorchTensorRt).map_or(&[][..], |environment| environment.packages);
+        let is_named = |package: &&PinnedPackage| {
+            ["torch-tensorrt", "torch", "tensorrt", "numpy", "onnx"].contains(&package.distribution)
+        };
+        let arguments = ["torch_tensorrt", front_end.unwrap_or("dynamo")].into_iter().chain(level);
+        Self {
+            title: "Torch-TensorRT",
+            packages: packages.iter().filter(is_named).map(PinnedPackage::requirement).collect(),
+            arguments: arguments.map(str::to_owned).collect(),
+            caveat: Some(
+                "The packages are for Python 3.10. The files in `converter/` make a module of PyTorch of the model, which the script prints, \
+                 and compile it; that needs an NVIDIA GPU, except with `eager`, which runs the module in PyTorch alone.",
+            ),
+        }
     }
 
     /// A Python package with all that it needs, as twinfer installs it; `function` of the script runs it.

@@ -3,13 +3,16 @@
     python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
     python run_model.py FOLDER plugin MODULE [off|basic|all]
     python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
-    python run_model.py FOLDER openvino|onnx_reference|tract
+    python run_model.py FOLDER openvino|onnx_reference|tract|rten
+    python run_model.py FOLDER torch_tensorrt [dynamo|ts|eager] [LEVEL]
 """
 
 import ctypes
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 import numpy
 
@@ -29,7 +32,7 @@ class Report:
     def __init__(self, folder):
         self.folder = folder
         self.fields = {
-            "backend": None, "stage": "load", "error": None, "unavailable": None, "executed": False, "skipped": None,
+            "backend": None, "program": None, "stage": "load", "error": None, "unavailable": None, "executed": False, "skipped": None,
             "inferred_shapes": None, "differing_repetitions": [], "fallbacks": [], "errors_logged": [],
         }
 
@@ -274,6 +277,93 @@ def tract(report):
     in_order(report, load)
 
 
+# the names of types in rten's program by those in numpy
+RTEN_TYPES = {"float32": "f32", "int32": "i32", "int64": "i64", "int8": "i8", "uint8": "u8", "bool": "bool"}
+
+
+def rten(report):
+    """The program in the folder rten, a process for each run."""
+    project = HERE / "rten"
+    program = project / "target" / "release" / "run-with-rten"
+    if not program.exists():
+        raise Unavailable("reproduce.py has not compiled the program in the folder rten")
+    manifest = (project / "Cargo.toml").read_text()
+    report.write(backend="rten " + manifest.partition('rten = "=')[2].partition('"')[0])
+
+    def load(model):
+        return lambda inputs: run_rten(report, program, model, inputs)
+
+    in_order(report, load)
+
+
+def run_rten(report, program, model, inputs):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        described = []
+        for index, array in enumerate(inputs.values()):
+            file = folder / f"input_{index}.bin"
+            file.write_bytes(array.tobytes())
+            described.append(f"{RTEN_TYPES.get(str(array.dtype), array.dtype)}:{'x'.join(map(str, array.shape))}:{file}")
+        command = [str(program), str(HERE / model), str(folder), *described]
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        sys.stderr.write(process.stderr)
+        if process.returncode == 1:
+            raise RuntimeError(process.stderr.strip())
+        if process.returncode != 0:
+            sys.exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
+        names = {rten_name: dtype for dtype, rten_name in RTEN_TYPES.items()}
+        lines = (line.split(":") for line in process.stdout.splitlines())
+        return [
+            widened(model, index, numpy.fromfile(folder / f"{index}.bin", names[dtype]).reshape(shape_of(shape)))
+            for index, (dtype, shape) in enumerate(lines)
+        ]
+
+
+def shape_of(text):
+    return [int(extent) for extent in text.split("x") if extent]
+
+
+def widened(model, index, output):
+    """An output in the type that the model declares, if rten held it as 32-bit integers."""
+    known = data.EXPECTED[0] if model == "model.onnx" and data.EXPECTED else []
+    declared = numpy.dtype(known[index][0]) if index < len(known) else output.dtype
+    return output.astype(declared) if output.dtype == numpy.int32 and declared in (numpy.int64, numpy.bool_) else output
+
+
+def torch_tensorrt(report, ir="dynamo", level="default"):
+    """The model as a module of PyTorch, which the files in the folder `converter` make of it and compile."""
+    sys.path.insert(0, str(HERE / "converter"))
+    try:
+        import onnx
+        import torch
+        import torch_tensorrt_adapter
+
+        backend = torch_tensorrt_adapter.TorchTensorRt(ir, level)
+    except Exception as error:
+        raise Unavailable(error)
+    report.write(backend=f"{backend.name} {backend.version}")
+    runs = {"model.onnx": data.RUNS} | dict(data.PRECEDING)
+
+    def described(tensor):
+        _, dtype, shape = tensor
+        number = onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+        return {"dtype": onnx.TensorProto.DataType.Name(number), "shape": list(shape)}
+
+    def load(model):
+        converted = backend.parse((HERE / model).read_bytes())
+        if model == "model.onnx":
+            report.write(program=converted[0].code, stage="build")
+        built = backend.build(converted, [[described(tensor) for tensor in run.values()] for run in runs[model]])
+
+        def run(inputs):
+            outputs, _ = built.run([torch.from_numpy(array.copy()) for array in inputs.values()], [])
+            return [output.contiguous().cpu().numpy() for output in outputs]
+
+        return run
+
+    in_order(report, load)
+
+
 def in_order(report, load):
     """Runs the models that came before, and then the model itself."""
     run_preceding(load)
@@ -306,7 +396,10 @@ def runs_rtx(capability):
     return capability is not None and (capability in ((8, 0), (8, 6), (8, 9)) or capability >= (12, 0))
 
 
-PACKAGES = {"onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
+PACKAGES = {
+    "onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract, "rten": rten,
+    "torch_tensorrt": torch_tensorrt,
+}
 
 
 def configuration(trt, builder, network, level):
