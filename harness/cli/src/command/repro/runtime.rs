@@ -203,6 +203,25 @@ mod tests {
     }
 
     #[test]
+    fn plugin_is_installed_beside_the_release_that_ran_it() {
+        let runtime = Runtime::plugin("", Product::OnnxruntimeEpOpenVino, "1.32.0", Some("off"));
+        assert_eq!(
+            runtime.packages,
+            ["onnx", "onnxruntime==1.32.0", "onnxruntime-ep-openvino==1.8.1"]
+        );
+        assert_eq!(runtime.arguments, ["plugin", "onnxruntime_ep_openvino", "off"]);
+    }
+
+    #[test]
+    fn torch_tensorrt_is_installed_with_what_it_was_built_for() {
+        let runtime = Runtime::torch_tensorrt(Some("dynamo"), Some("0"));
+        assert_eq!(runtime.arguments, ["torch_tensorrt", "dynamo", "0"]);
+        for package in ["torch-tensorrt==2.2.0", "torch==2.2.0", "tensorrt==8.6.0", "numpy==1.26.4"] {
+            assert!(runtime.packages.iter().any(|named| named == package), "{:?}", runtime.packages);
+        }
+    }
+
+    #[test]
     fn releases_built_for_numpy_1_ask_for_it() {
         let packages = |version: &str| Runtime::onnxruntime("CPU", "it".to_owned(), version, None).packages;
         assert_eq!(packages("1.17.3"), ["onnx", "it", "'numpy<2'"]);
