@@ -38,12 +38,12 @@ pub fn run() -> Result<Exit, Failure> {
 
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
-    let line = Styled::plain(format_args!("  {name:<29} {version:<10} {:<22} ", backends_on(*product)));
+    let line = Styled::plain(format_args!("  {name:<30} {version:<10} {:<22} ", backends_on(*product)));
     print(&(line + paint::faint(directory.display())));
 }
 
 fn print_available(name: &str, version: &str, product: Product, megabytes: u32) {
-    let line = Styled::plain(format_args!("  {name:<29} {version:<10} {:<22} ", backends_on(product)));
+    let line = Styled::plain(format_args!("  {name:<30} {version:<10} {:<22} ", backends_on(product)));
     print(&(line + paint::faint(format_args!("{megabytes} MB"))));
 }
 
