@@ -67,13 +67,13 @@ fn page(results: &[Value]) -> (Vec<String>, String) {
 }
 
 /// The releases of ONNX Runtime showed `cases`, oldest first.
-fn releases(cases: [Value; 4]) -> Vec<Value> {
-    RELEASES.iter().zip(&cases).map(|(column, case)| ran(column, case)).collect()
+fn releases(cases: &[Value; 4]) -> Vec<Value> {
+    RELEASES.iter().zip(cases).map(|(column, case)| ran(column, case)).collect()
 }
 
 #[test]
 fn repaired_bug_names_the_first_release_without_it() {
-    let (row, page) = page(&releases([diverging(), diverging(), conforming(), conforming()]));
+    let (row, page) = page(&releases(&[diverging(), diverging(), conforming(), conforming()]));
     let title = "[a\\_bug](https://example.com/1)";
     assert_eq!(row, [title, "**wrong-values**", "**wrong-values**", "ok", "ok", "ORT 1.31"]);
     assert!(page.starts_with("# Runtimes\n"), "{page}");
@@ -81,14 +81,14 @@ fn repaired_bug_names_the_first_release_without_it() {
 
 #[test]
 fn bug_that_comes_back_is_not_only_repaired() {
-    let (row, _) = page(&releases([diverging(), conforming(), conforming(), diverging()]));
+    let (row, _) = page(&releases(&[diverging(), conforming(), conforming(), diverging()]));
     assert_eq!(row[5], "ORT 1.22, new in ORT 1.32");
 }
 
 #[test]
 fn releases_that_do_not_support_the_case_repair_nothing() {
     let unsupported = json!({"shows": "unsupported", "rule": "a-rule"});
-    let (row, page) = page(&releases([diverging(), unsupported.clone(), unsupported.clone(), unsupported]));
+    let (row, page) = page(&releases(&[diverging(), unsupported.clone(), unsupported.clone(), unsupported]));
     assert_eq!((row[2].as_str(), row[5].as_str()), ("unsupported 1", ""));
     assert!(page.contains("1. `a-rule`"), "{page}");
 }

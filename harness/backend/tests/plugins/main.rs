@@ -46,15 +46,11 @@ fn nodes_that_a_plugin_leaves_are_reported() {
 fn plugin_that_is_no_library_is_an_error_of_its_own() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let variant = format!("ort:ep=openvino,plugin={}", file.path().display()).parse().unwrap();
-    let error = match open(&variant) {
-        Err(error) => error,
-        Ok(_) => panic!("an empty file is a plugin"),
-    };
-    match error {
-        OpenError::Library(_) => {}
-        error => {
-            let text = error.to_string();
-            assert!(text.starts_with("ONNX Runtime does not load the plugin "), "{text}");
-        }
+    let Err(error) = open(&variant) else { panic!("an empty file is a plugin") };
+    if matches!(error, OpenError::Library(_)) {
+        eprintln!("skipped: {error}");
+        return;
     }
+    let text = error.to_string();
+    assert!(text.starts_with("ONNX Runtime does not load the plugin "), "{text}");
 }

@@ -205,10 +205,7 @@ mod tests {
     #[test]
     fn plugin_is_installed_beside_the_release_that_ran_it() {
         let runtime = Runtime::plugin("", Product::OnnxruntimeEpOpenVino, "1.32.0", Some("off"));
-        assert_eq!(
-            runtime.packages,
-            ["onnx", "onnxruntime==1.32.0", "onnxruntime-ep-openvino==1.8.1"]
-        );
+        assert_eq!(runtime.packages, ["onnx", "onnxruntime==1.32.0", "onnxruntime-ep-openvino==1.8.1"]);
         assert_eq!(runtime.arguments, ["plugin", "onnxruntime_ep_openvino", "off"]);
     }
 
