@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
-use twinfer_tests::golden;
+use twinfer_tests::{executable, golden};
 
 use crate::twinfer;
 
@@ -42,6 +42,20 @@ fn topic_readme_uses_named_backends() {
     let backends = ["--backends", "golden,ort:cpu,opt=off"];
     let (_out, page) = reproduction("cases/topics/output-padding-1d-pad-1-within", &backends);
     insta::assert_snapshot!(page);
+}
+
+#[test]
+fn reproduction_for_rten_has_a_program_to_compile() {
+    let program = executable(env!("CARGO_BIN_EXE_twinfer-under-test")).with_file_name("twinfer-rten");
+    if !program.is_file() {
+        eprintln!("skipped: {} is missing", program.display());
+        return;
+    }
+    let (out, page) = reproduction("catalogue/ort-5368-same-upper-lower-swapped", &["--backends", "rten"]);
+    assert!(page.contains("pip install numpy\npython reproduce.py rten"), "{page}");
+    let manifest = fs::read_to_string(out.path().join("rten/Cargo.toml")).unwrap();
+    assert!(manifest.contains("rten = \"=0.27.0\""), "{manifest}");
+    assert!(out.path().join("rten/src/main.rs").is_file());
 }
 
 /// The exit status of the script of a reproduction and what it printed; `None` without the Python packages that it needs.

@@ -46,6 +46,22 @@ fn missing_program_is_named_with_its_installation() {
 }
 
 #[test]
+fn runtime_without_plugins_is_answered_with_a_release_or_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let backends = format!("golden,ort:ep=openvino,lib={0},plugin={0}", folder.path().display());
+    let outcome = fuzz(folder.path(), &["--cases", "1", "--backends", &backends]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.shown());
+    let has_program =
+        executable(env!("CARGO_BIN_EXE_twinfer-under-test")).with_file_name("twinfer-ort-plugins").is_file();
+    let expected = if has_program {
+        "cannot load"
+    } else {
+        "run `cargo install --locked --path harness/worker --features ort-plugins`"
+    };
+    assert!(outcome.stderr.contains(expected), "{}", outcome.shown());
+}
+
+#[test]
 fn installed_runtimes_are_compared_under_their_labels() {
     for (label, options) in installed() {
         let out = tempfile::tempdir().unwrap();

@@ -20,6 +20,10 @@ const UNUSABLE: i32 = 2;
 
 /// Runs the command `name` of `tools/`.
 fn tool<A: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<Item = A>) -> Outcome {
-    let tool: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools").join(name);
-    Outcome::of(Command::new(tool).args(arguments).output().unwrap())
+    Outcome::of(Command::new(path_of(name)).args(arguments).output().unwrap())
+}
+
+/// The path of the command `name` of `tools/`.
+fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools").join(name)
 }

@@ -15,7 +15,11 @@ fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
     let names_release = variant.options.contains_key(OptionKey::Version.key());
     let ort = match variant.backend {
         _ if names_release => None,
-        BackendName::OrtCpu | BackendName::OrtCuda => ort.map(PathBuf::from),
+        BackendName::OrtCpu
+        | BackendName::OrtCuda
+        | BackendName::OrtOpenVino
+        | BackendName::OrtTensorRtRtx
+        | BackendName::OrtWebGpu => ort.map(PathBuf::from),
         BackendName::Golden
         | BackendName::Trt
         | BackendName::TrtApi

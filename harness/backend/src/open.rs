@@ -19,7 +19,11 @@ pub fn open_in(variant: &Variant, host: &mut dyn Host) -> Result<Box<dyn Backend
     use twinfer_case::BackendName;
     match &variant.backend {
         BackendName::Golden => Ok(Box::new(Golden::open(variant)?)),
-        BackendName::OrtCpu | BackendName::OrtCuda => Ok(Box::new(Ort::open(variant, host)?)),
+        BackendName::OrtCpu
+        | BackendName::OrtCuda
+        | BackendName::OrtOpenVino
+        | BackendName::OrtTensorRtRtx
+        | BackendName::OrtWebGpu => Ok(Box::new(Ort::open(variant, host)?)),
         BackendName::Trt | BackendName::TrtApi | BackendName::TrtRtx => {
             Ok(Box::new(Trt::open(variant, host)?))
         }

@@ -26,6 +26,35 @@ pub enum OpenError {
         /// The error of ONNX Runtime.
         reason: String,
     },
+    /// ONNX Runtime is older than plugins.
+    #[error("ONNX Runtime {version} loads no plugins: use a release from 1.22 on, such as version=1.31")]
+    TooOldForPlugins {
+        /// Its release.
+        version: String,
+    },
+    /// ONNX Runtime does not load a plugin.
+    #[error("ONNX Runtime does not load the plugin {path}: {reason}")]
+    Plugin {
+        /// The plugin.
+        path: String,
+        /// The error of ONNX Runtime.
+        reason: String,
+    },
+    /// The execution provider of a plugin has no device, or not as many.
+    #[error("the plugin {path} is registered, and {provider} {found} on this machine: it needs {needs}")]
+    NoDevice {
+        /// The plugin.
+        path: String,
+        /// The name of the execution provider.
+        provider: &'static str,
+        /// How many devices it has, as a verb phrase.
+        found: String,
+        /// What it needs.
+        needs: &'static str,
+    },
+    /// The program was built for ONNX Runtime before plugins.
+    #[error("this program loads no plugins of ONNX Runtime: twinfer-ort-plugins does")]
+    NoPlugins,
     /// The variant has an option that its backend does not take.
     #[error(transparent)]
     Option(#[from] InvalidOption),

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use nvinfer::{Availability, Version};
 use twinfer_case::{BackendName, MemoryMode, Variant};
 
-use self::table::{LIBRARY, MEMORY, VERSION, words};
+use self::table::{LIBRARY, MEMORY, PLUGIN, VERSION, words};
 pub use self::{
     option_type::{Choice, OptionType},
     sample::{DRAWN, sample_options},
@@ -149,6 +149,11 @@ impl VariantOptions {
     /// Takes the library's path. It shows in the backend's version and is not a resolved option.
     pub fn take_library(&mut self) -> PathBuf {
         self.rest.remove(LIBRARY.key.key()).unwrap_or_default().into()
+    }
+
+    /// Takes the path of the plugin. It shows in the backend's version and is not a resolved option.
+    pub fn take_plugin(&mut self) -> PathBuf {
+        self.rest.remove(PLUGIN.key.key()).unwrap_or_default().into()
     }
 
     /// Takes the library's release. It shows in the backend's version and is not a resolved option.

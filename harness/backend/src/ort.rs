@@ -1,11 +1,11 @@
-//! ONNX Runtime, loaded at run time: `ort:cpu` and `ort:cuda`.
+//! ONNX Runtime, loaded at run time: `ort:cpu`, `ort:cuda`, and with a plugin `ort:ep=openvino` and the like.
 //!
 //! `twinfer backends options` lists the options, and `options/table.rs` defines them.
 //!
 //! The algorithm search is fixed to `heuristic`: it is a function of the problem's shape, where ONNX Runtime's own
 //! default, `exhaustive`, times candidates and may choose another one each time. TF32 is off unless the case asks
 //! for it. One thread computes. A provider that does not register is an error; nodes that ONNX Runtime places on
-//! the CPU in a CUDA session are reported in the observation.
+//! its own CPU provider in a session of another provider are reported in the observation.
 //!
 //! What graph optimizations made of a graph with quantizers is read from the model that the session writes into memory.
 //!
@@ -16,8 +16,14 @@
 mod capabilities;
 mod choices;
 mod hazard;
+#[cfg(feature = "ort-plugins")]
+mod loaded_plugin;
+#[cfg(not(feature = "ort-plugins"))]
+#[path = "ort/no_plugin.rs"]
+mod loaded_plugin;
 mod optimized;
 mod placement;
+mod plugin;
 mod session;
 mod value;
 
@@ -27,12 +33,13 @@ use std::{
 };
 
 use ort::environment::Environment;
-use twinfer_case::{Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
+use twinfer_case::{BackendName, Description, DeviceMemory, Observation, Outcome, Stage, Task, Variant};
 use twinfer_libraries::Store;
 
 pub use self::hazard::hazard;
 use self::{
     choices::{Provider, ladder},
+    plugin::{Plugin, PluginLibrary},
     session::Sessions,
 };
 use crate::{
@@ -48,6 +55,8 @@ use crate::{
 /// ONNX Runtime with one execution provider.
 pub struct Ort {
     sessions: Sessions,
+    /// The library of the provider, if ONNX Runtime loaded it as a plugin.
+    plugin: Option<PluginLibrary>,
     version: String,
     newest_opset: i64,
     options: BTreeMap<String, String>,
@@ -61,22 +70,25 @@ impl Ort {
         let library = options.take_library();
         let release = options.take_release();
         let level = options.take(&OPTIMIZATION)?;
-        let provider = match variant.backend {
-            twinfer_case::BackendName::OrtCuda => Provider::Cuda {
-                device: options.take(&DEVICE)?.into(),
-                search: options.take(&ALGORITHM)?,
-                memory: options.take_memory()?,
-            },
-            _ => Provider::Cpu,
-        };
+        let given_plugin = options.take_plugin();
+        let provider = provider(&variant.backend, &mut options)?;
         let left_out = match provider {
             Provider::Cuda { .. } => hazard().left_out(&mut options)?,
-            Provider::Cpu => None,
+            Provider::Cpu | Provider::Plugin(_) => None,
         };
         let options = options.finish()?.values;
         let log = Log::default();
         let library = locate(library, variant.backend.library().unwrap_or_default(), &release)?;
+        let plugin = match provider {
+            Provider::Plugin(plugin) => {
+                Some(PluginLibrary::locate(plugin, given_plugin, &version_in(&library))?)
+            }
+            Provider::Cpu | Provider::Cuda { .. } => None,
+        };
         let environment = step("load library", || load(&library, &log))?;
+        if let (Some(library), Provider::Plugin(plugin)) = (&plugin, provider) {
+            step("register plugin", || loaded_plugin::register(&environment, plugin, library))?;
+        }
         if let Provider::Cuda { memory, .. } = provider {
             for name in CUDA_RUNTIMES {
                 host.cuda_runtime_found(CudaRuntime { library: RuntimeLibrary::Name(name), memory })?;
@@ -85,14 +97,29 @@ impl Ort {
         let sessions = Sessions::new(environment, provider, level, log.clone());
         step("create session", || sessions.probe())?;
         let newest_opset = sessions.newest_opset();
-        Ok(Self { sessions, version: version(&library), newest_opset, options, left_out, log })
+        Ok(Self { sessions, plugin, version: version(&library), newest_opset, options, left_out, log })
     }
+}
+
+fn provider(backend: &BackendName, options: &mut VariantOptions) -> Result<Provider, OpenError> {
+    if *backend == BackendName::OrtCuda {
+        return Ok(Provider::Cuda {
+            device: options.take(&DEVICE)?.into(),
+            search: options.take(&ALGORITHM)?,
+            memory: options.take_memory()?,
+        });
+    }
+    let place = usize::from(options.take(&DEVICE)?);
+    Ok(Plugin::of(backend, place).map_or(Provider::Cpu, Provider::Plugin))
 }
 
 impl Backend for Ort {
     fn describe(&self) -> Description {
         let provider = self.sessions.provider();
-        let name = format!("ONNX Runtime {}", provider.name());
+        let name = match &self.plugin {
+            Some(plugin) => format!("{} in ONNX Runtime", plugin.described(provider.name())),
+            None => format!("ONNX Runtime {}", provider.name()),
+        };
         let left_out = self.left_out.iter().map(Hazard::capability);
         Description {
             capabilities: left_out.chain(capabilities::of(provider, self.newest_opset)).collect(),
@@ -129,14 +156,14 @@ impl Backend for Ort {
     fn is_lost(&self) -> bool {
         match self.sessions.provider() {
             Provider::Cuda { device, .. } => usize::try_from(device).is_ok_and(has_lost_cuda_context),
-            Provider::Cpu => false,
+            Provider::Cpu | Provider::Plugin(_) => false,
         }
     }
 
     fn device_memory(&self) -> Option<DeviceMemory> {
         match self.sessions.provider() {
             Provider::Cuda { device, .. } => memory_of_cuda_device(usize::try_from(device).ok()?),
-            Provider::Cpu => None,
+            Provider::Cpu | Provider::Plugin(_) => None,
         }
     }
 }
@@ -179,12 +206,15 @@ fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     Ok(environment)
 }
 
-/// The release in the library's file name, `libonnxruntime.so.1.31.1`; otherwise ONNX Runtime's own build line.
+/// The release in the library's file name; otherwise ONNX Runtime's own build line.
 fn version(library: &Path) -> String {
+    let named = version_in(library);
+    if named.is_empty() { ort::info().to_owned() } else { named }
+}
+
+/// The release in the library's file name, `libonnxruntime.so.1.31.1`; empty if there is none.
+fn version_in(library: &Path) -> String {
     let resolved = library.canonicalize().unwrap_or_else(|_| library.to_owned());
     let name = resolved.file_name().unwrap_or_default().to_string_lossy();
-    match name.split_once(".so.") {
-        Some((_, release)) if !release.is_empty() => release.to_owned(),
-        _ => ort::info().to_owned(),
-    }
+    name.split_once(".so.").map(|(_, release)| release.to_owned()).unwrap_or_default()
 }

@@ -17,6 +17,15 @@ pub enum DeviceNeed {
     Unknown,
 }
 
+/// A program that is the worker of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The name of its file.
+    pub name: &'static str,
+    /// The command that installs it, in twinfer's repository.
+    pub install: &'static str,
+}
+
 /// What is known of a backend before its worker starts.
 struct Facts {
     library: Option<&'static str>,
@@ -67,6 +76,12 @@ backends! {
     OrtCpu: "ort:cpu", Some("onnxruntime"), Never;
     /// ONNX Runtime's CUDA execution provider.
     OrtCuda: "ort:cuda", Some("onnxruntime-cuda"), Always;
+    /// ONNX Runtime with OpenVINO's plugin execution provider, on the CPU.
+    OrtOpenVino: "ort:ep=openvino", Some("onnxruntime"), Never;
+    /// ONNX Runtime with the plugin execution provider of TensorRT-RTX.
+    OrtTensorRtRtx: "ort:ep=nv-tensorrt-rtx", Some("onnxruntime"), Always;
+    /// ONNX Runtime with the plugin execution provider of WebGPU.
+    OrtWebGpu: "ort:ep=webgpu", Some("onnxruntime"), Unknown;
     /// TensorRT through its ONNX parser.
     Trt: "trt", Some("tensorrt"), Always;
     /// TensorRT with the network built layer by layer.
@@ -98,9 +113,26 @@ impl BackendName {
     }
 
     /// The program that is the backend's worker, which users install themselves; `None` if the worker is another one.
-    pub const fn program(&self) -> Option<&'static str> {
+    pub const fn program(&self) -> Option<Program> {
         match self {
-            Self::Rten => Some("twinfer-rten"),
+            Self::Rten => {
+                Some(Program { name: "twinfer-rten", install: "cargo install --locked --path adapters/rten" })
+            }
+            Self::OrtOpenVino | Self::OrtTensorRtRtx | Self::OrtWebGpu => Some(Program {
+                name: "twinfer-ort-plugins",
+                install: "cargo install --locked --path harness/worker --features ort-plugins",
+            }),
+            _ => None,
+        }
+    }
+
+    /// The product with the execution provider that ONNX Runtime loads as a plugin, by its name in `twinfer backends list`; `None`
+    /// for other backends.
+    pub const fn plugin(&self) -> Option<&'static str> {
+        match self {
+            Self::OrtOpenVino => Some("onnxruntime-ep-openvino"),
+            Self::OrtTensorRtRtx => Some("onnxruntime-ep-nv-tensorrt-rtx"),
+            Self::OrtWebGpu => Some("onnxruntime-ep-webgpu"),
             _ => None,
         }
     }
@@ -111,9 +143,10 @@ impl BackendName {
         self.facts().library
     }
 
-    /// The backends that load `library`, a product's name.
+    /// The backends that load `library`, a product's name. Those that need a [plugin](Self::plugin) beside it are among those of the
+    /// plugin.
     pub fn with_library(library: &str) -> impl Iterator<Item = &'static Self> {
-        Self::BUILT_IN.iter().filter(move |backend| backend.library() == Some(library))
+        Self::BUILT_IN.iter().filter(move |backend| backend.plugin().or(backend.library()) == Some(library))
     }
 
     /// Whether the backend needs a GPU.
@@ -124,7 +157,7 @@ impl BackendName {
     /// Whether the backend loads a CUDA runtime, so that its variants have the option `memory`.
     pub const fn loads_cuda_runtime(&self) -> bool {
         match self.device_need() {
-            DeviceNeed::ToExecute | DeviceNeed::Always => true,
+            DeviceNeed::ToExecute | DeviceNeed::Always => self.plugin().is_none(),
             DeviceNeed::Never | DeviceNeed::Unknown => false,
         }
     }
@@ -177,7 +210,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, torch-tensorrt, rten, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, ort:ep=openvino, ort:ep=nv-tensorrt-rtx, ort:ep=webgpu, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, torch-tensorrt, rten, external:CMD"#
         );
     }
 }

@@ -62,7 +62,7 @@ mod worker_limits;
 
 pub use arithmetic::{Algorithms, Arithmetic, Operands, Singles, Subnormals, Sums};
 pub use backend_error::BackendError;
-pub use backend_name::{BackendName, DeviceNeed};
+pub use backend_name::{BackendName, DeviceNeed, Program};
 pub use backend_version::BackendVersion;
 pub use capability::{
     Capability, Description, DeviceUse, Effect, FloatPrecision, Limitation, Quantization, Refusal,

@@ -59,7 +59,7 @@ options! {
     Algorithm: "algo", Word;
     /// Whether a layer must have the precision that `layers` asks for.
     Constraints: "constraints", Word;
-    /// The number of the CUDA device.
+    /// The number of the GPU.
     Device: "device", Word;
     /// Whether graphs run that are known to end workers.
     Hazards: "hazards", Word;
@@ -75,6 +75,8 @@ options! {
     Memory: "memory", Word;
     /// ONNX Runtime's graph optimizations.
     Optimization: "opt", Word;
+    /// The library of the execution provider that ONNX Runtime loads as a plugin.
+    Plugin: "plugin", Path;
     /// What TensorRT may compute 32-bit floats in.
     Precision: "precision", Word;
     /// The shapes for which an engine is optimal, where some of its extents are dynamic.
@@ -102,7 +104,7 @@ mod tests {
         for &option in OptionKey::ALL {
             assert_eq!(OptionKey::named(option.key()), Some(option));
         }
-        assert_eq!(OptionKey::named("plugin"), None);
+        assert_eq!(OptionKey::named("plug"), None);
     }
 
     #[test]

@@ -49,6 +49,13 @@ impl Variant {
         })
     }
 
+    /// The execution provider that ONNX Runtime loads as a plugin, by its name in `twinfer backends list`; `None` if the variant names
+    /// its file itself or its backend loads none.
+    pub fn plugin(&self) -> Option<&'static str> {
+        let is_given = self.options.contains_key(OptionKey::Plugin.key());
+        self.backend.plugin().filter(|_| !is_given)
+    }
+
     /// The lean runtime that runs the variant's engines, by its name in `twinfer backends list`, such as `tensorrt-lean-10.16`;
     /// `None` if what builds them runs them too.
     pub fn lean_runtime(&self) -> Option<String> {
@@ -69,6 +76,7 @@ impl Variant {
             && self.backend.library() == other.backend.library()
             && is_equal(OptionKey::Library)
             && is_equal(OptionKey::Version)
+            && is_equal(OptionKey::Plugin)
     }
 }
 

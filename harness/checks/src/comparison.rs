@@ -1,11 +1,11 @@
 //! Comparison of variants on a model that golden does not support: each variant is compared with one of them, and a difference
 //! is `disagree`, which blames no variant. The checks that need no reference run as always: `crash`, `hang`,
-//! `out-of-bounds-write`, `error-logged`.
+//! `out-of-bounds-write`, `error-logged`, and the note on where nodes ran.
 
 use twinfer_case::{Kind, Observation, Outcome, Stage, Variant, Verdict};
 
 use crate::{
-    Judgement, OutputSource, bounds, ending, log, report::Report, shape::compatible_shapes,
+    Judgement, OutputSource, bounds, ending, log, placement, report::Report, shape::compatible_shapes,
     tolerance::outputs_differ,
 };
 
@@ -78,6 +78,7 @@ impl Together<'_> {
             self.compare(place, &mut report);
         }
         log::check(answer.observation, &mut report);
+        placement::check(answer.observation, &mut report);
         let others = || self.answers.iter().enumerate().filter(|(other, _)| *other != place);
         let compared = others().any(|(_, other)| is_compared(answer, other));
         let (divergences, notes) = report.into_parts();

@@ -35,7 +35,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         has_values = compare(evidence, &mut report);
         log::check(evidence.observation, &mut report);
         precision::check(evidence, has_values, &mut report);
-        placement::check(evidence, &mut report);
+        placement::check(evidence.observation, &mut report);
     }
     conclude(evidence, acceptance, report, has_values)
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use twinfer_case::Note;
+use twinfer_case::{Note, Observation};
 
-use crate::{Evidence, report::Report};
+use crate::report::Report;
 
-pub fn check(evidence: &Evidence<'_>, report: &mut Report<'_>) {
-    let Some(precision) = &evidence.observation.precision else { return };
+pub fn check(observation: &Observation, report: &mut Report<'_>) {
+    let Some(precision) = &observation.precision else { return };
     let places: BTreeSet<_> = precision.layers.iter().filter_map(|layer| layer.placement.as_ref()).collect();
     for place in places {
         report.note(Note::Placement(place.clone()));

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use twinfer_case::{
-    Blame, Divergence, Kind, LogLine, MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput,
-    Severity, Stage, Variant, Verdict,
+    Blame, ChosenPrecision, Divergence, Kind, LayerInfo, LogLine, MemoryKind, Note, Observation,
+    OutOfBoundsWrite, Outcome, PrecisionSource, RunOutput, Severity, Stage, Variant, Verdict,
 };
 use twinfer_checks::{Answer, Judgement, OutputSource, Question, Refusals, judge_together};
 use twinfer_golden::RANDOM_VALUES;
@@ -176,6 +176,25 @@ fn logged_errors_diverge_without_reference() {
     let line = LogLine { severity: Severity::Error, stage: Stage::Build, text: "no".to_owned() };
     let logged = Observation { log: vec![line], ..gave(1.0) };
     assert_eq!(kinds(&verdicts(&[gave(1.0), logged])[1]), [(Kind::ErrorLogged, Blame::Variant)]);
+}
+
+#[test]
+fn nodes_elsewhere_are_noted_without_reference() {
+    let layer = LayerInfo {
+        name: "pool".to_owned(),
+        operator: "LpPool".to_owned(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        weights: None,
+        tactic: None,
+        placement: Some("CPUExecutionProvider".to_owned()),
+        nodes: vec!["pool".to_owned()],
+    };
+    let precision = ChosenPrecision { source: PrecisionSource::NodePlacement, layers: vec![layer] };
+    let placed = Observation { precision: Some(precision), ..gave(1.0) };
+    let judgements = judged(&[gave(1.0), placed], &[Stage::Execute; 2]);
+    assert_eq!(judgements[1].verdict, Verdict::Conforms);
+    assert_eq!(judgements[1].notes, [Note::Placement("CPUExecutionProvider".to_owned())]);
 }
 
 /// Judges variants that were asked several times, the first answer of each being the observation.

@@ -83,6 +83,8 @@ Backends:
   golden        Exact reference implementation that decides who is wrong
   ort:cpu       ONNX Runtime with the CPU execution provider
   ort:cuda      ONNX Runtime with the CUDA execution provider
+  ort:ep=NAME   ONNX Runtime with a plugin execution provider (openvino, nv-tensorrt-rtx or
+                webgpu), in the program twinfer-ort-plugins (harness/worker)
   trt           TensorRT through its ONNX parser
   trt-api       TensorRT through its network API, layer by layer
   trt-rtx       TensorRT-RTX through its ONNX parser

@@ -12,7 +12,7 @@ use crate::{Failure, installation::with_progress, obstacle::lacks_device, output
 pub struct Provision {
     /// Each library once.
     pub libraries: Vec<Installed>,
-    /// The variants that load a library, each with the place of its library, before those of its lean runtimes.
+    /// The variants that load a library, each with the place of its library, before those of its lean runtimes and its plugin.
     pub loaded: Vec<(Variant, usize)>,
 }
 
@@ -46,13 +46,14 @@ pub fn provision(variants: &[TrustedVariant]) -> Result<Provision, Failure> {
             (_, None, Some(name)) => provide(&store, &name, variant)?,
             _ => continue,
         };
-        let mut lean = BTreeSet::new();
+        let mut further = BTreeSet::new();
         if let Some(runtime) = variant.lean_runtime() {
-            lean.extend(library.lean_runtime());
-            lean.insert(runtime);
+            further.extend(library.lean_runtime());
+            further.insert(runtime);
         }
+        further.extend(variant.plugin().map(str::to_owned));
         provision.add(variant, library);
-        for name in lean {
+        for name in further {
             provision.add(variant, provide(&store, &name, variant)?);
         }
     }

@@ -93,6 +93,8 @@ impl Loader {
 const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
     match product {
         Product::Onnxruntime
+        | Product::OnnxruntimeEpOpenVino
+        | Product::OnnxruntimeEpTensorrtRtx
         | Product::TensorrtRtx
         | Product::ComputeSanitizer
         | Product::OpenVino
@@ -100,6 +102,7 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
         | Product::Tract
         | Product::TorchTensorRt => &[],
         Product::OnnxruntimeCuda => &["libcudnn.so.9"],
+        Product::OnnxruntimeEpWebGpu => &["libvulkan.so.1"],
         Product::Tensorrt | Product::TensorrtLean => &["libcuda.so.1"],
     }
 }

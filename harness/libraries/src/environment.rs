@@ -38,6 +38,11 @@ impl Environment {
         ENVIRONMENTS.iter().find(|environment| environment.product == product)
     }
 
+    /// The names and texts of the files of the adapter.
+    pub fn sources(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.sources.iter().map(|source| (source.name, source.text))
+    }
+
     /// The environment of the product called `name`, or of the pinned release `NAME==VERSION`; `None` if there is none.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         let (name, version) =

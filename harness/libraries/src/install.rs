@@ -178,7 +178,7 @@ fn stage(package: &Package, wheel: &Path, staged: &Path) -> Result<(), Error> {
     wheel::unpack(wheel, package.folder, package.files, staged)?;
     let stand_ins: Vec<String> = package.stand_ins.iter().map(|&name| name.to_owned()).collect();
     stand_in::write_all(&stand_ins, staged)?;
-    let names = named_for_builders(package.product, package.version, package.files, staged)?;
+    let names = named_as_opened(package.product, package.version, package.files, staged)?;
     let manifest = Manifest {
         format: FORMAT,
         name: package.name.to_owned(),
@@ -203,7 +203,7 @@ fn stage_wheel(
 ) -> Result<(), Error> {
     let wheel::Contents { metadata, product, folder, files } = contents;
     wheel::unpack(wheel, folder, files, staged)?;
-    let names = named_for_builders(*product, &release.version, files, staged)?;
+    let names = named_as_opened(*product, &release.version, files, staged)?;
     let paths: Vec<PathBuf> = names.iter().map(|name| staged.join(name)).collect();
     let stand_ins = stand_ins_for(*product, &paths);
     stand_in::write_all(&stand_ins, staged)?;
@@ -219,21 +219,33 @@ fn stage_wheel(
     manifest.write(staged)
 }
 
-/// Renames a lean runtime among the unpacked `files` to the name by which builders open it, and returns the names of all files.
-fn named_for_builders(
+/// Renames the unpacked `files` to the names by which they are opened: a lean runtime by builders, libraries beside a plugin by the
+/// loader. Returns the names of all files.
+fn named_as_opened(
     product: Product,
     version: &str,
     files: &[impl AsRef<str>],
     staged: &Path,
 ) -> Result<Vec<String>, Error> {
-    let mut names: Vec<String> = files.iter().map(|name| name.as_ref().to_owned()).collect();
-    if let (Some(name), Some(first)) = (product.name_for_builders(version), names.first_mut())
-        && *first != name
-    {
-        fs::rename(staged.join(&*first), staged.join(&name)).map_err(Error::io("rename", staged))?;
-        *first = name;
-    }
-    Ok(names)
+    let names = files.iter().map(AsRef::as_ref).enumerate().map(|(place, name)| {
+        let opened = match product.name_for_builders(version) {
+            Some(opened) if place == 0 => opened,
+            _ if product.is_plugin() => major_version(name).to_owned(),
+            _ => name.to_owned(),
+        };
+        if opened != name {
+            fs::rename(staged.join(name), staged.join(&opened)).map_err(Error::io("rename", staged))?;
+        }
+        Ok(opened)
+    });
+    names.collect()
+}
+
+/// A library's name with the first number of its version, by which others link it: `libx.so.1` for `libx.so.1.7.1`.
+fn major_version(name: &str) -> &str {
+    let Some(version) = name.find(".so.").map(|place| place + ".so.".len()) else { return name };
+    let end = name[version..].find('.').map_or(name.len(), |length| version + length);
+    &name[..end]
 }
 
 /// The libraries that `files` link and do not use.
@@ -242,6 +254,9 @@ fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
         Product::Tensorrt => unused(files),
         Product::Onnxruntime
         | Product::OnnxruntimeCuda
+        | Product::OnnxruntimeEpOpenVino
+        | Product::OnnxruntimeEpTensorrtRtx
+        | Product::OnnxruntimeEpWebGpu
         | Product::TensorrtRtx
         | Product::TensorrtLean
         | Product::ComputeSanitizer
@@ -280,6 +295,33 @@ mod tests {
         assert_eq!(installed.name, "tensorrt-lean-10.14");
         assert!(installed.library().ends_with("libnvinfer_lean.so.10.14.1"), "{installed:?}");
         assert!(installed.library().is_file());
+    }
+
+    #[test]
+    fn libraries_beside_a_plugin_are_named_as_they_are_linked() {
+        let (folder, made) = wheel_with(&[
+            ("plugin/libonnxruntime_providers_nv_tensorrt_rtx.so", "plugin"),
+            ("plugin/libtensorrt_rtx.so.1.9.2", "runtime"),
+            ("plugin/libtensorrt_shim.so", "shim"),
+            (
+                "onnxruntime_ep_nv_tensorrt_rtx_cu13-0.9.0.dist-info/METADATA",
+                "Name: onnxruntime-ep-nv-tensorrt-rtx-cu13\nVersion: 0.9.0\n",
+            ),
+        ]);
+        let path = folder
+            .path()
+            .join("onnxruntime_ep_nv_tensorrt_rtx_cu13-0.9.0-py3-none-manylinux_2_28_x86_64.whl");
+        std::fs::rename(made, &path).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let installed = store.install(&path.to_string_lossy(), &mut |_| {}).unwrap();
+        let names: Vec<_> = installed.files.iter().map(|file| file.file_name().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["libonnxruntime_providers_nv_tensorrt_rtx.so", "libtensorrt_rtx.so.1", "libtensorrt_shim.so"]
+        );
+        assert!(installed.files.iter().all(|file| file.is_file()));
+        assert_eq!(store.find("onnxruntime-ep-nv-tensorrt-rtx").unwrap(), installed);
     }
 
     #[test]

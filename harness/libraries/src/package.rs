@@ -60,6 +60,20 @@ const TRT_8_5: Package = Package {
     stand_ins: &["libcublas.so.11", "libcublasLt.so.11", "libcudnn.so.8"],
 };
 
+const PLUGIN: Package = Package {
+    name: "",
+    product: Product::OnnxruntimeEpOpenVino,
+    distribution: "",
+    version: "",
+    python: "3.12",
+    platform: "manylinux_2_28_x86_64",
+    sha256: "",
+    megabytes: 0,
+    folder: "",
+    files: &[],
+    stand_ins: &[],
+};
+
 const LEAN: Package = Package {
     name: "",
     product: Product::TensorrtLean,
@@ -119,6 +133,52 @@ pub const PACKAGES: &[Package] = &[
             "libonnxruntime_providers_cuda.so",
         ],
         stand_ins: &[],
+    },
+    Package {
+        name: "onnxruntime-ep-openvino",
+        distribution: "onnxruntime-ep-openvino",
+        version: "1.8.1",
+        sha256: "3832643158c8c187fcab6db661cde2a8c06a2b3559d95d0f2411ac0e51c5e924",
+        megabytes: 53,
+        folder: "onnxruntime_ep_openvino",
+        files: &[
+            "libonnxruntime_providers_openvino_plugin.so",
+            "libopenvino.so.2641",
+            "libopenvino_onnx_frontend.so.2641",
+            "libopenvino_ir_frontend.so.2641",
+            "libopenvino_intel_cpu_plugin.so",
+            "libtbb.so.12",
+        ],
+        ..PLUGIN
+    },
+    Package {
+        name: "onnxruntime-ep-nv-tensorrt-rtx",
+        product: Product::OnnxruntimeEpTensorrtRtx,
+        distribution: "onnxruntime-ep-nv-tensorrt-rtx-cu13",
+        version: "0.5.0",
+        sha256: "32f575c633d171b4edf4b53d3bb22b72a6c9c0a850d2982ce9a788a5d40d3298",
+        megabytes: 146,
+        folder: "onnxruntime_ep_nv_tensorrt_rtx",
+        files: &[
+            "libonnxruntime_providers_nv_tensorrt_rtx.so",
+            "libtensorrt_rtx.so.1.7.1",
+            "libtensorrt_onnxparser_rtx.so.1.7.1",
+            "libtensorrt_plugins.so",
+            "libtensorrt_shim.so",
+            "libcudart.so.13.4.36",
+        ],
+        ..PLUGIN
+    },
+    Package {
+        name: "onnxruntime-ep-webgpu",
+        product: Product::OnnxruntimeEpWebGpu,
+        distribution: "onnxruntime-ep-webgpu",
+        version: "0.4.0",
+        sha256: "5d8c961eda91a88961cad1fb7621f389f006b18497d6ea9ecf96f729f066cbfb",
+        megabytes: 7,
+        folder: "onnxruntime_ep_webgpu",
+        files: &["libonnxruntime_providers_webgpu.so"],
+        ..PLUGIN
     },
     Package {
         name: "tensorrt-rtx-1.7",

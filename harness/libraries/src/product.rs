@@ -19,6 +19,15 @@ pub enum Product {
     TensorrtLean,
     /// NVIDIA's compute-sanitizer, a program that watches what kernels do with memory. No backend loads it.
     ComputeSanitizer,
+    /// OpenVINO as an execution provider that ONNX Runtime loads as a plugin.
+    #[serde(rename = "onnxruntime-ep-openvino")]
+    OnnxruntimeEpOpenVino,
+    /// TensorRT-RTX as an execution provider that ONNX Runtime loads as a plugin.
+    #[serde(rename = "onnxruntime-ep-nv-tensorrt-rtx")]
+    OnnxruntimeEpTensorrtRtx,
+    /// WebGPU as an execution provider that ONNX Runtime loads as a plugin.
+    #[serde(rename = "onnxruntime-ep-webgpu")]
+    OnnxruntimeEpWebGpu,
     /// OpenVINO's Python package.
     #[serde(rename = "openvino")]
     OpenVino,
@@ -34,9 +43,12 @@ pub enum Product {
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime, and one of
     /// TensorRT its lean runtime.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::OnnxruntimeCuda,
         Self::Onnxruntime,
+        Self::OnnxruntimeEpOpenVino,
+        Self::OnnxruntimeEpTensorrtRtx,
+        Self::OnnxruntimeEpWebGpu,
         Self::Tensorrt,
         Self::TensorrtRtx,
         Self::TensorrtLean,
@@ -67,6 +79,9 @@ impl Product {
                 "libonnxruntime_providers_shared.so",
                 "libonnxruntime_providers_cuda.so",
             ],
+            Self::OnnxruntimeEpOpenVino => &["libonnxruntime_providers_openvino_plugin.so"],
+            Self::OnnxruntimeEpTensorrtRtx => &["libonnxruntime_providers_nv_tensorrt_rtx.so"],
+            Self::OnnxruntimeEpWebGpu => &["libonnxruntime_providers_webgpu.so"],
             Self::Tensorrt => &["libnvinfer.so", "libnvonnxparser.so"],
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
             Self::TensorrtLean => &["libnvinfer_lean.so"],
@@ -79,8 +94,24 @@ impl Product {
     pub(crate) const fn optional_stems(self) -> &'static [&'static str] {
         match self {
             Self::Tensorrt => &["libnvinfer_plugin.so"],
-            Self::Onnxruntime
-            | Self::OnnxruntimeCuda
+            Self::OnnxruntimeEpOpenVino => &[
+                "libopenvino.so",
+                "libopenvino_onnx_frontend.so",
+                "libopenvino_ir_frontend.so",
+                "libopenvino_intel_cpu_plugin.so",
+                "libtbb.so",
+            ],
+            Self::OnnxruntimeEpTensorrtRtx => &[
+                "libtensorrt_rtx.so",
+                "libtensorrt_onnxparser_rtx.so",
+                "libtensorrt_plugins.so",
+                "libtensorrt_shim.so",
+                "libcudart.so",
+            ],
+            // plugins are looked for through it before 1.23
+            Self::Onnxruntime => &["libonnxruntime_providers_shared.so"],
+            Self::OnnxruntimeCuda
+            | Self::OnnxruntimeEpWebGpu
             | Self::TensorrtRtx
             | Self::TensorrtLean
             | Self::ComputeSanitizer
@@ -89,6 +120,14 @@ impl Product {
             | Self::Tract
             | Self::TorchTensorRt => &[],
         }
+    }
+
+    /// Whether this is an execution provider that ONNX Runtime loads as a plugin.
+    pub const fn is_plugin(self) -> bool {
+        matches!(
+            self,
+            Self::OnnxruntimeEpOpenVino | Self::OnnxruntimeEpTensorrtRtx | Self::OnnxruntimeEpWebGpu
+        )
     }
 
     /// The name by which a TensorRT builder opens the lean runtime of its release, which packages do not give the file; `None` for
@@ -129,6 +168,9 @@ impl fmt::Display for Product {
             Self::TensorrtRtx => "tensorrt-rtx",
             Self::TensorrtLean => "tensorrt-lean",
             Self::ComputeSanitizer => "compute-sanitizer",
+            Self::OnnxruntimeEpOpenVino => "onnxruntime-ep-openvino",
+            Self::OnnxruntimeEpTensorrtRtx => "onnxruntime-ep-nv-tensorrt-rtx",
+            Self::OnnxruntimeEpWebGpu => "onnxruntime-ep-webgpu",
             Self::OpenVino => "openvino",
             Self::OnnxReference => "onnx-reference",
             Self::Tract => "tract",

@@ -12,10 +12,13 @@ use crate::{Error, Installed, Loader, Product};
 pub const SEARCH_PATH_VARIABLE: &str = "LD_LIBRARY_PATH";
 
 /// The value of [`SEARCH_PATH_VARIABLE`] for a process that loads `libraries`: this process's own value, then the lean
-/// runtimes, which builders look for by name, and the stand-ins that this machine needs. `None` if it needs none.
+/// runtimes, which builders look for by name, the plugin of TensorRT-RTX, which does not look beside itself for what it links, and
+/// the stand-ins that this machine needs. `None` if it needs none.
 pub fn search_path(libraries: &[Installed]) -> Result<Option<String>, Error> {
-    let lean = libraries.iter().filter(|library| library.product == Product::TensorrtLean);
-    let mut folders: Vec<PathBuf> = lean.map(|library| library.directory.clone()).collect();
+    let is_looked_for =
+        |product| matches!(product, Product::TensorrtLean | Product::OnnxruntimeEpTensorrtRtx);
+    let by_name = libraries.iter().filter(|library| is_looked_for(library.product));
+    let mut folders: Vec<PathBuf> = by_name.map(|library| library.directory.clone()).collect();
     if libraries.iter().any(|library| library.stand_ins.is_some()) {
         let loader = Loader::of_this_machine();
         folders.extend(libraries.iter().filter_map(|library| loader.stand_ins(library)));

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use nvinfer::{Availability, Product};
 use twinfer_case::{
-    BackendName::{self, OrtCpu, OrtCuda, Rten, TorchTensorRt, Trt, TrtApi, TrtRtx},
+    BackendName::{
+        self, OrtCpu, OrtCuda, OrtOpenVino, OrtTensorRtRtx, OrtWebGpu, Rten, TorchTensorRt, Trt, TrtApi,
+        TrtRtx,
+    },
     MemoryMode, OptionKey,
 };
 
@@ -64,14 +67,15 @@ macro_rules! options {
 options! {
     ALGORITHM: Search, Algorithm, [OrtCuda], Search::Heuristic;
     CONSTRAINTS: Constraints, Constraints, [Trt, TrtApi], Constraints::Free;
-    DEVICE: u16, Device, [OrtCuda, Trt, TrtApi, TrtRtx], 0;
+    DEVICE: u16, Device, [OrtCuda, OrtTensorRtRtx, OrtWebGpu, Trt, TrtApi, TrtRtx], 0;
     HAZARDS: Hazards, Hazards, [OrtCuda, Trt, TrtApi], Hazards::Run;
     REPRESENTATION: IntermediateRepresentation, IntermediateRepresentation, [TorchTensorRt], IntermediateRepresentation::Dynamo;
     LAYERS: LayerPrecision, Layers, [Trt, TrtApi], LayerPrecision::Free;
     LEVEL: Level, Level, [Trt, TrtApi, TrtRtx, TorchTensorRt], Level(None);
-    LIBRARY: PathBuf, Library, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx, Rten], PathBuf::new();
+    LIBRARY: PathBuf, Library, [OrtCpu, OrtCuda, OrtOpenVino, OrtTensorRtRtx, OrtWebGpu, Trt, TrtApi, TrtRtx, Rten], PathBuf::new();
     MEMORY: MemoryMode, Memory, [OrtCuda, Trt, TrtApi, TrtRtx], MemoryMode::default();
-    OPTIMIZATION: Optimization, Optimization, [OrtCpu, OrtCuda], Optimization::All;
+    OPTIMIZATION: Optimization, Optimization, [OrtCpu, OrtCuda, OrtOpenVino, OrtTensorRtRtx, OrtWebGpu], Optimization::All;
+    PLUGIN: PathBuf, Plugin, [OrtOpenVino, OrtTensorRtRtx, OrtWebGpu], PathBuf::new();
     PRECISION: Precision, Precision, [Trt, TrtApi, TrtRtx], Precision::Graph;
     PROFILE: Optimum, Profile, [Trt, TrtApi, TrtRtx], Optimum::First;
     REFIT: Refit, Refit, [Trt, TrtApi, TrtRtx], Refit::Off;
@@ -79,7 +83,7 @@ options! {
     SOURCES: Sources, Sources, [Trt, TrtApi, TrtRtx], Sources::All;
     TIMING: Timing, Timing, [Trt, TrtApi, TrtRtx], Timing::Build;
     VERSION_COMPATIBLE: VersionCompatible, VersionCompatible, [Trt, TrtApi, TrtRtx], VersionCompatible::Off;
-    VERSION: String, Version, [OrtCpu, OrtCuda, Trt, TrtApi, TrtRtx], String::new();
+    VERSION: String, Version, [OrtCpu, OrtCuda, OrtOpenVino, OrtTensorRtRtx, OrtWebGpu, Trt, TrtApi, TrtRtx], String::new();
 }
 
 impl<T: OptionType> BackendOption<T> {

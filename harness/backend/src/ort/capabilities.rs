@@ -35,6 +35,7 @@ fn of_provider(provider: Provider) -> Vec<Capability> {
         ],
         // it takes an output_padding below the larger of stride and dilation, as ONNX does
         Provider::Cuda { .. } => vec![auto_pad_same_with_dilation()],
+        Provider::Plugin(_) => Vec::new(),
     }
 }
 
@@ -42,7 +43,7 @@ fn of_provider(provider: Provider) -> Vec<Capability> {
 pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
     let mut limitations = match provider {
         Provider::Cpu => vec![quantizes_through_int32(), pools_from_lowest()],
-        Provider::Cuda { .. } => Vec::new(),
+        Provider::Cuda { .. } | Provider::Plugin(_) => Vec::new(),
     };
     if quantization(provider, level) == Quantization::FusesPairs {
         limitations.extend(of_fused_quantizers());
@@ -65,9 +66,10 @@ fn of_fused_quantizers() -> Vec<Limitation> {
 }
 
 /// Graph optimizations of the extended level replace quantizers and the operator between them by one operator, if the CPU
-/// provider has that operator; the CUDA provider has none of them.
+/// provider has that operator; the CUDA provider has none of them. Plugins compile graphs, and do not say what they make of them.
 pub const fn quantization(provider: Provider, level: Optimization) -> Quantization {
     match (provider, level) {
+        (Provider::Plugin(_), _) => Quantization::Unstated,
         (Provider::Cpu, Optimization::All) => Quantization::FusesPairs,
         _ => Quantization::Simulates,
     }
@@ -82,6 +84,7 @@ pub fn arithmetic(provider: Provider, level: Optimization) -> Arithmetic {
         (Provider::Cpu, _) => Arithmetic { sums: Sums::InOperandType, ..Arithmetic::STRICT },
         // cuDNN chooses among implicit GEMM, Winograd and FFT
         (Provider::Cuda { .. }, _) => Arithmetic::default().with(Algorithms::Any),
+        (Provider::Plugin(_), _) => Arithmetic::default(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ort::{ep::cuda::ConvAlgorithmSearch, session::builder::GraphOptimizationLevel};
 use twinfer_case::MemoryMode;
 
+use super::plugin::Plugin;
 use crate::options::{Choice, Optimization, Search};
 
 /// Where nodes run.
@@ -12,6 +13,7 @@ use crate::options::{Choice, Optimization, Search};
 pub enum Provider {
     Cpu,
     Cuda { device: i32, search: Search, memory: MemoryMode },
+    Plugin(Plugin),
 }
 
 impl Provider {
@@ -19,6 +21,7 @@ impl Provider {
         match self {
             Self::Cpu => "CPUExecutionProvider",
             Self::Cuda { .. } => "CUDAExecutionProvider",
+            Self::Plugin(plugin) => plugin.provider,
         }
     }
 }

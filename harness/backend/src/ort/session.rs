@@ -15,6 +15,7 @@ use twinfer_onnx::{DataType, Dim, Graph, MAX_OPSET, MIN_OPSET, Node, Op, Tensor,
 
 use super::{
     choices::Provider,
+    loaded_plugin,
     optimized::{OptimizedModel, mentions_quantizers},
     placement::Placements,
     value,
@@ -47,7 +48,9 @@ pub struct Loaded {
 
 impl Sessions {
     pub fn new(environment: Environment, provider: Provider, level: Optimization, log: Log) -> Self {
-        let optimized = if level == Optimization::Off { None } else { OptimizedModel::create().ok() };
+        // what a plugin has compiled cannot be written
+        let is_written = level != Optimization::Off && !matches!(provider, Provider::Plugin(_));
+        let optimized = if is_written { OptimizedModel::create().ok() } else { None };
         Self { environment, provider, level, optimized, log }
     }
 
@@ -71,7 +74,7 @@ impl Sessions {
     pub fn newest_opset(&self) -> i64 {
         let mark = self.log.mark();
         let is_taken = |opset: &i64| {
-            let builder = self.builder(false, &CpuNodes::Refused);
+            let builder = self.builder(false, &CpuNodes::Recorded(Placements::default()));
             builder.and_then(|mut builder| builder.commit_from_memory(&identity(*opset))).is_ok()
         };
         let newest = (MIN_OPSET..=MAX_OPSET).rev().find(is_taken);
@@ -144,14 +147,19 @@ impl Sessions {
             .with_optimization_level(self.level.into())?
             .with_intra_threads(1)?
             .with_inter_threads(1)?;
-        let Provider::Cuda { device, search, .. } = self.provider else { return Ok(builder) };
-        let cuda = ep::CUDA::default()
-            .with_device_id(device)
-            .with_conv_algorithm_search(search.into())
-            .with_tf32(tf32)
-            .build()
-            .error_on_failure();
-        let builder = builder.with_execution_providers([cuda])?;
+        let builder = match self.provider {
+            Provider::Cpu => return Ok(builder),
+            Provider::Cuda { device, search, .. } => {
+                let cuda = ep::CUDA::default()
+                    .with_device_id(device)
+                    .with_conv_algorithm_search(search.into())
+                    .with_tf32(tf32)
+                    .build()
+                    .error_on_failure();
+                builder.with_execution_providers([cuda])?
+            }
+            Provider::Plugin(plugin) => loaded_plugin::append(builder, &self.environment, plugin)?,
+        };
         match nodes_on_cpu {
             CpuNodes::Refused => Ok(builder.with_disable_cpu_fallback()?),
             CpuNodes::Recorded(_) => Ok(builder),

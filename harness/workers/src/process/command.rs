@@ -128,8 +128,8 @@ impl WorkerCommand {
         if variant.backend.has_adapter() {
             return self.adapter(variant);
         }
-        if let Some(name) = variant.backend.program() {
-            return Ok(vec![program::find(name, variant, &self.program)?.into_os_string()]);
+        if let Some(program) = variant.backend.program() {
+            return Ok(vec![program::find(program, variant, &self.program)?.into_os_string()]);
         }
         let program = self.program.clone().into_os_string();
         let args = self.args.iter().map(OsString::from);

@@ -6,36 +6,39 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{OptionKey, Variant};
+use twinfer_case::{OptionKey, Program, Variant};
 
-/// The program called `name` that serves `variant`: the file that its option `lib` names, or the first one beside `supervisor` and in
-/// the folders of `PATH`.
+/// The file of the `program` that serves `variant`: the one that its option `lib` names, if that does not name a library, or the first
+/// one beside `supervisor` and in the folders of `PATH`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::NotFound`] with a message that says where it was looked for and how it is installed.
-pub fn find(name: &str, variant: &Variant, supervisor: &Path) -> io::Result<PathBuf> {
-    if let Some(path) = variant.options.get(OptionKey::Library.key()).map(PathBuf::from) {
+pub fn find(program: Program, variant: &Variant, supervisor: &Path) -> io::Result<PathBuf> {
+    let loads_library = variant.backend.library().is_some();
+    let option = variant.options.get(OptionKey::Library.key()).filter(|_| !loads_library);
+    if let Some(path) = option.map(PathBuf::from) {
         return if path.is_file() {
             Ok(path)
         } else {
-            Err(missing(variant, format_args!("{} is not a file", path.display())))
+            Err(missing(program, format_args!("{} is not a file", path.display())))
         };
     }
+    let name = program.name;
     let beside = supervisor.parent().unwrap_or(Path::new(""));
     let listed = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&listed).filter(|folder| folder.is_absolute());
     let mut candidates = [beside.to_owned()].into_iter().chain(on_path).map(|folder| folder.join(name));
     candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
         let places = format!("the program {name} is neither in {} nor in a folder of PATH", beside.display());
-        missing(variant, format_args!("{places}, and no option `lib` names it"))
+        let option = if loads_library { "" } else { ", and no option `lib` names it" };
+        missing(program, format_args!("{places}{option}"))
     })
 }
 
-fn missing(variant: &Variant, reason: fmt::Arguments<'_>) -> io::Error {
-    let label = variant.backend.label();
-    let install = format!("run `cargo install --locked --path adapters/{label}` in twinfer's repository");
-    io::Error::new(ErrorKind::NotFound, format!("{reason}: {install}"))
+fn missing(program: Program, reason: fmt::Arguments<'_>) -> io::Error {
+    let install = program.install;
+    io::Error::new(ErrorKind::NotFound, format!("{reason}: run `{install}` in twinfer's repository"))
 }
 
 #[cfg(test)]
@@ -47,7 +50,28 @@ mod tests {
     const NAME: &str = "twinfer-rten";
 
     fn found(variant: &str, supervisor: &Path) -> io::Result<PathBuf> {
-        find(NAME, &variant.parse().unwrap(), supervisor)
+        let variant: Variant = variant.parse().unwrap();
+        find(variant.backend.program().unwrap(), &variant, supervisor)
+    }
+
+    #[test]
+    fn option_that_names_a_library_names_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("twinfer-ort-plugins");
+        fs::write(&program, "").unwrap();
+        let variant = format!("ort:ep=openvino,lib={}", folder.path().display());
+        assert_eq!(found(&variant, &folder.path().join("twinfer")).unwrap(), program);
+    }
+
+    #[test]
+    fn missing_worker_of_plugins_is_told_with_its_own_command() {
+        let error = found("ort:ep=openvino", Path::new("/nowhere/twinfer")).unwrap_err();
+        assert!(
+            error.to_string().ends_with(
+                "run `cargo install --locked --path harness/worker --features ort-plugins` in twinfer's repository"
+            ),
+            "{error}"
+        );
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub fn run() -> Result<Exit, Failure> {
         line!(paint::bad("  no") => " backend is installed: run `twinfer backends install onnxruntime tensorrt-rtx`");
     }
     print(&paint::heading("programs"));
-    BackendName::BUILT_IN.iter().filter(|backend| backend.program().is_some()).for_each(print_program);
+    // those that load libraries are among the libraries
+    let is_alone = |backend: &&BackendName| backend.program().is_some() && backend.library().is_none();
+    BackendName::BUILT_IN.iter().filter(is_alone).for_each(print_program);
     let is_well = has_library && damages.is_empty() && intact == installed.len();
     Ok(if is_well { Exit::Conforms } else { Exit::Environment })
 }
@@ -107,7 +109,8 @@ fn print_missing(missing: &[Dependency]) {
 /// How to get a missing system library.
 fn remedy(name: &str) -> &'static str {
     match name.split(".so").next().unwrap_or(name) {
-        "libcuda" => "install the NVIDIA driver",
+        "libcuda" | "libnvidia-ml" => "install the NVIDIA driver",
+        "libvulkan" => "install the Vulkan loader, such as the package libvulkan1",
         "libcudart" | "libcublas" | "libcublasLt" | "libcurand" => {
             "install the CUDA toolkit of that version, or add its libraries to LD_LIBRARY_PATH"
         }
@@ -124,10 +127,12 @@ fn variants_on(library: &Installed) -> Vec<TrustedVariant> {
     if library.product == Product::TensorrtLean {
         return variants([format!("trt,runtime=lean-{},vc=on", library.version)]);
     }
-    let option = format!("version={}", library.version);
     let product = library.product.to_string();
     let backends = BackendName::with_library(&product);
-    variants(backends.map(|backend| format!("{backend},{option}")))
+    if library.product.is_plugin() {
+        return variants(backends.map(ToString::to_string));
+    }
+    variants(backends.map(|backend| format!("{backend},version={}", library.version)))
 }
 
 /// The variants that are written so. The user installed what they load.

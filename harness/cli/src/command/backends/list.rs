@@ -38,12 +38,12 @@ pub fn run() -> Result<Exit, Failure> {
 
 fn print_installed(library: &Installed) {
     let Installed { name, version, product, directory, .. } = library;
-    let line = Styled::plain(format_args!("  {name:<20} {version:<10} {:<14} ", backends_on(*product)));
+    let line = Styled::plain(format_args!("  {name:<30} {version:<10} {:<22} ", backends_on(*product)));
     print(&(line + paint::faint(directory.display())));
 }
 
 fn print_available(name: &str, version: &str, product: Product, megabytes: u32) {
-    let line = Styled::plain(format_args!("  {name:<20} {version:<10} {:<14} ", backends_on(product)));
+    let line = Styled::plain(format_args!("  {name:<30} {version:<10} {:<22} ", backends_on(product)));
     print(&(line + paint::faint(format_args!("{megabytes} MB"))));
 }
 
@@ -72,5 +72,7 @@ mod tests {
     fn a_product_is_listed_with_every_backend_that_loads_it() {
         assert_eq!(backends_on(Product::Tensorrt), "trt, trt-api");
         assert_eq!(backends_on(Product::OnnxruntimeCuda), "ort:cuda");
+        assert_eq!(backends_on(Product::Onnxruntime), "ort:cpu");
+        assert_eq!(backends_on(Product::OnnxruntimeEpOpenVino), "ort:ep=openvino");
     }
 }

@@ -2,9 +2,11 @@
 
 use std::{fs, path::Path};
 
-use twinfer_case::{Expectation, Task};
+use twinfer_case::{BackendName, Expectation, Task};
 use twinfer_golden::Reference;
+use twinfer_libraries::{Environment, Product};
 use twinfer_onnx::DataType;
+use twinfer_store::RecordedObservation;
 
 use super::{
     python::{self, Literal},
@@ -17,6 +19,8 @@ use crate::Failure;
 const DATA: &str = include_str!("scripts/data.py");
 const REPRODUCE: &str = include_str!("scripts/reproduce.py");
 const RUN_MODEL: &str = include_str!("scripts/run_model.py");
+const RTEN_PROGRAM: &str = include_str!("scripts/rten.rs");
+const RTEN_MANIFEST: &str = include_str!("scripts/rten.toml");
 
 /// Writes the model with its data in the layout of ONNX's backend tests, raw inputs and expected outputs for the scripts, the
 /// scripts and a README.
@@ -50,7 +54,30 @@ pub fn write(reproduction: &Reproduction, out: &Path) -> Result<(), Failure> {
     file(out, "data.py", data.as_bytes())?;
     file(out, "reproduce.py", REPRODUCE.as_bytes())?;
     file(out, "run_model.py", RUN_MODEL.as_bytes())?;
+    for observed in &reproduction.observations {
+        write_program(observed, out)?;
+    }
     file(out, "README.md", readme::page(reproduction).as_bytes())
+}
+
+/// Writes what the scripts need of a backend that is no Python package, or that runs no ONNX.
+fn write_program(observed: &RecordedObservation, out: &Path) -> Result<(), Failure> {
+    match observed.variant.backend {
+        BackendName::Rten => {
+            let version = observed.version.version();
+            let is_number = !version.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let manifest = RTEN_MANIFEST
+                .replace("=VERSION", &if is_number { format!("={version}") } else { "*".to_owned() });
+            file(out, "rten/Cargo.toml", manifest.as_bytes())?;
+            file(out, "rten/src/main.rs", RTEN_PROGRAM.as_bytes())
+        }
+        BackendName::TorchTensorRt => {
+            let environment = Environment::of(Product::TorchTensorRt);
+            let mut sources = environment.into_iter().flat_map(Environment::sources);
+            sources.try_for_each(|(name, text)| file(out, &format!("converter/{name}"), text.as_bytes()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The title of a runtime and its arguments.

@@ -151,8 +151,12 @@ fn commands(reproduction: &Reproduction) -> String {
         parts.push(format!("With {}:", runtime.title));
         parts.extend(runtime.caveat.map(str::to_owned));
         parts.push(markdown_block(&format!(
-            "pip install numpy {}\npython reproduce.py {}",
-            runtime.packages.join(" "),
+            "pip install {}\npython reproduce.py {}",
+            ["numpy"]
+                .into_iter()
+                .chain(runtime.packages.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" "),
             runtime.arguments.join(" ")
         )));
         if runtime.title == "TensorRT" {

@@ -32,6 +32,24 @@ impl Runtime {
                 let package = package.replacen("-gpu", "-gpu[cuda,cudnn]", 1);
                 Self::onnxruntime("CUDA", package, version, option("opt"))
             }
+            BackendName::OrtOpenVino => Self::plugin(
+                "ONNX Runtime with OpenVINO's plugin",
+                Product::OnnxruntimeEpOpenVino,
+                version,
+                option("opt"),
+            ),
+            BackendName::OrtTensorRtRtx => Self::plugin(
+                "ONNX Runtime with TensorRT-RTX's plugin",
+                Product::OnnxruntimeEpTensorrtRtx,
+                version,
+                option("opt"),
+            ),
+            BackendName::OrtWebGpu => Self::plugin(
+                "ONNX Runtime with WebGPU's plugin",
+                Product::OnnxruntimeEpWebGpu,
+                version,
+                option("opt"),
+            ),
             BackendName::Trt | BackendName::TrtApi => Self {
                 title: "TensorRT",
                 packages: vec![requirement(Product::Tensorrt, "tensorrt", version), "polygraphy".to_owned()],
@@ -53,13 +71,36 @@ impl Runtime {
                 Self::python("the reference evaluator of onnx", "onnx_reference", Product::OnnxReference)
             }
             BackendName::Tract => Self::python("tract", "tract", Product::Tract),
-            BackendName::Golden
-            | BackendName::TorchTensorRt
-            | BackendName::Rten
-            | BackendName::External(_) => {
-                return None;
-            }
+            BackendName::TorchTensorRt => Self::torch_tensorrt(option("ir"), option("level")),
+            BackendName::Rten => Self {
+                title: "rten",
+                packages: Vec::new(),
+                arguments: vec!["rten".to_owned()],
+                caveat: Some(
+                    "The script compiles the program in `rten/` with Cargo, which needs Rust 1.94 or later.",
+                ),
+            },
+            BackendName::Golden | BackendName::External(_) => return None,
         })
+    }
+
+    /// Torch-TensorRT through one of its front ends, or PyTorch alone. pip finds CUDA's libraries by what PyTorch needs.
+    fn torch_tensorrt(front_end: Option<&str>, level: Option<&str>) -> Self {
+        let packages =
+            Environment::of(Product::TorchTensorRt).map_or(&[][..], |environment| environment.packages);
+        let is_named = |package: &&PinnedPackage| {
+            ["torch-tensorrt", "torch", "tensorrt", "numpy", "onnx"].contains(&package.distribution)
+        };
+        let arguments = ["torch_tensorrt", front_end.unwrap_or("dynamo")].into_iter().chain(level);
+        Self {
+            title: "Torch-TensorRT",
+            packages: packages.iter().filter(is_named).map(PinnedPackage::requirement).collect(),
+            arguments: arguments.map(str::to_owned).collect(),
+            caveat: Some(
+                "The packages are for Python 3.10. The files in `converter/` make a module of PyTorch of the model, which the script prints, \
+                 and compile it; that needs an NVIDIA GPU, except with `eager`, which runs the module in PyTorch alone.",
+            ),
+        }
     }
 
     /// A Python package with all that it needs, as twinfer installs it; `function` of the script runs it.
@@ -74,6 +115,25 @@ impl Runtime {
                 .map(PinnedPackage::requirement)
                 .collect(),
             arguments: vec![function.to_owned()],
+            caveat: None,
+        }
+    }
+
+    /// ONNX Runtime in this version with the plugin that twinfer installs.
+    fn plugin(title: &'static str, product: Product, version: &str, optimization: Option<&str>) -> Self {
+        let package = PACKAGES.iter().find(|package| package.product == product);
+        let pinned = package.map(|package| format!("{}=={}", package.distribution, package.version));
+        Self {
+            title,
+            packages: ["onnx".to_owned(), requirement(Product::Onnxruntime, "onnxruntime", version)]
+                .into_iter()
+                .chain(pinned)
+                .collect(),
+            arguments: vec![
+                "plugin".to_owned(),
+                product.to_string().replace('-', "_"),
+                optimization.unwrap_or("all").to_owned(),
+            ],
             caveat: None,
         }
     }
@@ -140,6 +200,22 @@ mod tests {
         assert_eq!(requirement(Product::Tensorrt, "tensorrt", "8.5.3"), "tensorrt==8.5.3.1");
         assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "1.22.0"), "onnxruntime==1.22.0");
         assert_eq!(requirement(Product::Onnxruntime, "onnxruntime", "built yesterday; rm"), "onnxruntime");
+    }
+
+    #[test]
+    fn plugin_is_installed_beside_the_release_that_ran_it() {
+        let runtime = Runtime::plugin("", Product::OnnxruntimeEpOpenVino, "1.32.0", Some("off"));
+        assert_eq!(runtime.packages, ["onnx", "onnxruntime==1.32.0", "onnxruntime-ep-openvino==1.8.1"]);
+        assert_eq!(runtime.arguments, ["plugin", "onnxruntime_ep_openvino", "off"]);
+    }
+
+    #[test]
+    fn torch_tensorrt_is_installed_with_what_it_was_built_for() {
+        let runtime = Runtime::torch_tensorrt(Some("dynamo"), Some("0"));
+        assert_eq!(runtime.arguments, ["torch_tensorrt", "dynamo", "0"]);
+        for package in ["torch-tensorrt==2.2.0", "torch==2.2.0", "tensorrt==8.6.0", "numpy==1.26.4"] {
+            assert!(runtime.packages.iter().any(|named| named == package), "{:?}", runtime.packages);
+        }
     }
 
     #[test]

@@ -59,6 +59,16 @@ class Attempt(NamedTuple):
         return any(problem.was_reported() for problem in self.problems)
 
 
+def compile_program(folder):
+    """Compiles a program that runs the model, where no Python package does; why that fails, or None."""
+    target = ["--manifest-path", str(folder / "Cargo.toml"), "--target-dir", str(folder / "target")]
+    try:
+        subprocess.run(["cargo", "build", "--release", "--quiet", *target], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"{folder.name} does not compile: {error}"
+    return None
+
+
 def attempt(arguments):
     """Runs the model in a process of its own."""
     with tempfile.TemporaryDirectory() as name:
@@ -189,11 +199,17 @@ def parsed_arguments():
 
 def main():
     arguments = parsed_arguments()
+    failure = compile_program(HERE / "rten") if arguments[0] == "rten" else None
+    if failure:
+        print(f"cannot tell: {failure}")
+        return CANNOT_TELL
     for _ in range(PROCESSES if data.KIND == "unstable" else 1):
         last = attempt(arguments)
         if last.shows():
             break
     print(last.report["backend"] or " ".join(arguments))
+    if last.report["program"]:
+        print("the model as a module of PyTorch:", last.report["program"].strip(), sep="\n")
     status = conclude(last)
     # what raises an exception says so there; a process that dies or hangs leaves only its log
     if last.report["unavailable"] or any(not problem.kinds.isdisjoint({"crash", "hang"}) for problem in last.problems):

@@ -1,14 +1,18 @@
 """Run model.onnx with one backend and write what happened to FOLDER/report.json; reproduce.py starts this.
 
     python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
+    python run_model.py FOLDER plugin MODULE [off|basic|all]
     python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
-    python run_model.py FOLDER openvino|onnx_reference|tract
+    python run_model.py FOLDER openvino|onnx_reference|tract|rten
+    python run_model.py FOLDER torch_tensorrt [dynamo|ts|eager] [LEVEL]
 """
 
 import ctypes
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 import numpy
 
@@ -28,7 +32,7 @@ class Report:
     def __init__(self, folder):
         self.folder = folder
         self.fields = {
-            "backend": None, "stage": "load", "error": None, "unavailable": None, "executed": False, "skipped": None,
+            "backend": None, "program": None, "stage": "load", "error": None, "unavailable": None, "executed": False, "skipped": None,
             "inferred_shapes": None, "differing_repetitions": [], "fallbacks": [], "errors_logged": [],
         }
 
@@ -79,18 +83,10 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
     report.write(backend=f"ONNX Runtime {ort.__version__}, {provider}, optimization {optimization}", stage="parse")
     if provider not in ort.get_available_providers():
         raise Unavailable(f"this build of ONNX Runtime has no {provider}")
-    levels = ort.GraphOptimizationLevel
-    options = ort.SessionOptions()
-    options.graph_optimization_level = {
-        "off": levels.ORT_DISABLE_ALL, "basic": levels.ORT_ENABLE_BASIC, "all": levels.ORT_ENABLE_ALL
-    }[optimization]
-    options.intra_op_num_threads = 1
+    options = session_options(ort, optimization)
     optimized = report.folder / "optimized.onnx"
     if data.FALLBACK_NODES:
         options.optimized_model_filepath = str(optimized)
-    # the log is for errors; what is wrong with a model is an exception
-    options.log_severity_level = 3
-    ort.set_default_logger_severity(3)
     settings = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"} if provider.startswith("CUDA") else {}
 
     def session(model):
@@ -114,6 +110,52 @@ def onnxruntime(report, provider="CPUExecutionProvider", optimization="all"):
         ]
         report.write(fallbacks=[f"node {node.name!r} runs as {node.op_type}, not quantized" for node in floats])
     execute(report, lambda inputs: session.run(None, inputs))
+
+
+def session_options(ort, optimization):
+    levels = ort.GraphOptimizationLevel
+    options = ort.SessionOptions()
+    options.graph_optimization_level = {
+        "off": levels.ORT_DISABLE_ALL, "basic": levels.ORT_ENABLE_BASIC, "all": levels.ORT_ENABLE_ALL
+    }[optimization]
+    options.intra_op_num_threads = 1
+    # the log is for errors; what is wrong with a model is an exception
+    options.log_severity_level = 3
+    ort.set_default_logger_severity(3)
+    return options
+
+
+# what the plugins are told, by their modules
+PLUGIN_SETTINGS = {
+    "onnxruntime_ep_openvino": {
+        "load_config": '{"CPU":{"INFERENCE_PRECISION_HINT":"f32","INFERENCE_NUM_THREADS":"1","NUM_STREAMS":"1"}}'
+    }
+}
+
+
+def plugin(report, module, optimization="all"):
+    """ONNX Runtime with an execution provider from a package of its own."""
+    try:
+        import onnxruntime as ort
+        package = __import__(module)
+        ort.register_execution_provider_library(module, package.get_library_path())
+    except Exception as error:
+        raise Unavailable(error)
+    provider = package.get_ep_name()
+    report.write(backend=f"ONNX Runtime {ort.__version__}, {provider}, optimization {optimization}", stage="parse")
+    devices = [device for device in ort.get_ep_devices() if device.ep_name == provider]
+    if not devices:
+        raise Unavailable(f"{provider} finds no device on this machine")
+
+    def load(model):
+        options = session_options(ort, optimization)
+        options.add_provider_for_devices(devices[:1], PLUGIN_SETTINGS.get(module, {}))
+        session = ort.InferenceSession(str(HERE / model), options)
+        if model == "model.onnx":
+            report.write(inferred_shapes=[output.shape for output in session.get_outputs()])
+        return lambda inputs: session.run(None, inputs)
+
+    in_order(report, load)
 
 
 def tensorrt(report, module, level=None):
@@ -182,7 +224,7 @@ def openvino(report):
     core = ov.Core()
 
     def load(path):
-        model = core.read_model(path)
+        model = core.read_model(HERE / path)
         report.write(stage="build")
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
         compiled = core.compile_model(model, "CPU", settings)
@@ -207,8 +249,8 @@ def onnx_reference(report):
     report.write(backend=f"the reference evaluator of onnx {onnx.__version__}")
 
     def load(path):
-        onnx.checker.check_model(str(path), full_check=True)
-        evaluator = ReferenceEvaluator(str(path))
+        onnx.checker.check_model(str(HERE / path), full_check=True)
+        evaluator = ReferenceEvaluator(str(HERE / path))
         return lambda inputs: evaluator.run(None, inputs)
 
     in_order(report, load)
@@ -222,7 +264,7 @@ def tract(report):
     report.write(backend=f"tract {tract.version()}")
 
     def load(path):
-        model = tract.onnx().load(str(path))
+        model = tract.onnx().load(str(HERE / path))
         report.write(stage="build")
         for index in range(model.input_count()):  # extents that have no name get one
             *shape, dtype = str(model.input_fact(index)).split(",")
@@ -235,11 +277,98 @@ def tract(report):
     in_order(report, load)
 
 
+# the names of types in rten's program by those in numpy
+RTEN_TYPES = {"float32": "f32", "int32": "i32", "int64": "i64", "int8": "i8", "uint8": "u8", "bool": "bool"}
+
+
+def rten(report):
+    """The program in the folder rten, a process for each run."""
+    project = HERE / "rten"
+    program = project / "target" / "release" / "run-with-rten"
+    if not program.exists():
+        raise Unavailable("reproduce.py has not compiled the program in the folder rten")
+    manifest = (project / "Cargo.toml").read_text()
+    report.write(backend="rten " + manifest.partition('rten = "=')[2].partition('"')[0])
+
+    def load(model):
+        return lambda inputs: run_rten(report, program, model, inputs)
+
+    in_order(report, load)
+
+
+def run_rten(report, program, model, inputs):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        described = []
+        for index, array in enumerate(inputs.values()):
+            file = folder / f"input_{index}.bin"
+            file.write_bytes(array.tobytes())
+            described.append(f"{RTEN_TYPES.get(str(array.dtype), array.dtype)}:{'x'.join(map(str, array.shape))}:{file}")
+        command = [str(program), str(HERE / model), str(folder), *described]
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        sys.stderr.write(process.stderr)
+        if process.returncode == 1:
+            raise RuntimeError(process.stderr.strip())
+        if process.returncode != 0:
+            sys.exit(process.returncode if process.returncode > 0 else 128 - process.returncode)
+        names = {rten_name: dtype for dtype, rten_name in RTEN_TYPES.items()}
+        lines = (line.split(":") for line in process.stdout.splitlines())
+        return [
+            widened(model, index, numpy.fromfile(folder / f"{index}.bin", names[dtype]).reshape(shape_of(shape)))
+            for index, (dtype, shape) in enumerate(lines)
+        ]
+
+
+def shape_of(text):
+    return [int(extent) for extent in text.split("x") if extent]
+
+
+def widened(model, index, output):
+    """An output in the type that the model declares, if rten held it as 32-bit integers."""
+    known = data.EXPECTED[0] if model == "model.onnx" and data.EXPECTED else []
+    declared = numpy.dtype(known[index][0]) if index < len(known) else output.dtype
+    return output.astype(declared) if output.dtype == numpy.int32 and declared in (numpy.int64, numpy.bool_) else output
+
+
+def torch_tensorrt(report, ir="dynamo", level="default"):
+    """The model as a module of PyTorch, which the files in the folder `converter` make of it and compile."""
+    sys.path.insert(0, str(HERE / "converter"))
+    try:
+        import onnx
+        import torch
+        import torch_tensorrt_adapter
+
+        backend = torch_tensorrt_adapter.TorchTensorRt(ir, level)
+    except Exception as error:
+        raise Unavailable(error)
+    report.write(backend=f"{backend.name} {backend.version}")
+    runs = {"model.onnx": data.RUNS} | dict(data.PRECEDING)
+
+    def described(tensor):
+        _, dtype, shape = tensor
+        number = onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+        return {"dtype": onnx.TensorProto.DataType.Name(number), "shape": list(shape)}
+
+    def load(model):
+        converted = backend.parse((HERE / model).read_bytes())
+        if model == "model.onnx":
+            report.write(program=converted[0].code, stage="build")
+        built = backend.build(converted, [[described(tensor) for tensor in run.values()] for run in runs[model]])
+
+        def run(inputs):
+            outputs, _ = built.run([torch.from_numpy(array.copy()) for array in inputs.values()], [])
+            return [output.contiguous().cpu().numpy() for output in outputs]
+
+        return run
+
+    in_order(report, load)
+
+
 def in_order(report, load):
     """Runs the models that came before, and then the model itself."""
-    run_preceding(lambda model: load(HERE / model))
+    run_preceding(load)
     report.write(stage="parse")
-    execute(report, load(HERE / "model.onnx"))
+    execute(report, load("model.onnx"))
 
 
 # what a build fails of that looks for a GPU
@@ -267,7 +396,10 @@ def runs_rtx(capability):
     return capability is not None and (capability in ((8, 0), (8, 6), (8, 9)) or capability >= (12, 0))
 
 
-PACKAGES = {"onnxruntime": onnxruntime, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract}
+PACKAGES = {
+    "onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract, "rten": rten,
+    "torch_tensorrt": torch_tensorrt,
+}
 
 
 def configuration(trt, builder, network, level):
