@@ -83,7 +83,9 @@ pub fn clip(x: &Value, bounds: &Bounds) -> (Value, Vec<&'static Entry>) {
         elements,
         ..x.clone()
     };
-    let open = x.elements.iter().enumerate().filter(|(_, x)| bounds.leave_open(**x));
+    // what overflowed is an infinity
+    let given = x.given_elements();
+    let open = given.iter().enumerate().filter(|(_, given)| bounds.leave_open(**given));
     let open: Vec<_> =
         open.map(|(place, _)| (place, Special::Open(Some(&rules::ACTIVATION_OF_NON_FINITE)))).collect();
     let touched = value.settle(open);

@@ -38,7 +38,7 @@ pub struct Evaluator<'a> {
     edited: Option<&'a Edited<'a>>,
     /// The remainder of the limits.
     limits: Limits,
-    /// The nodes, by the name of their output.
+    /// The nodes but Constants, by the name of their output.
     producers: HashMap<&'a str, &'a Node>,
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
@@ -59,6 +59,7 @@ impl<'a> Evaluator<'a> {
         limits: Limits,
     ) -> Self {
         let given = |node: &'a Node| Some((node.outputs.first()?.as_str(), node));
+        let computes = |node: &&Node| !matches!(node.op, Op::Constant(_));
         Self {
             graph,
             shapes,
@@ -66,7 +67,7 @@ impl<'a> Evaluator<'a> {
             semantics,
             edited: None,
             limits,
-            producers: graph.nodes.iter().filter_map(given).collect(),
+            producers: graph.nodes.iter().filter(computes).filter_map(given).collect(),
             values: HashMap::new(),
             origins: HashMap::new(),
             unspecified: Vec::new(),

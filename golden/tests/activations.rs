@@ -143,6 +143,31 @@ fn what_is_not_finite_is_decided_element_by_element() {
 }
 
 #[test]
+fn clip_without_a_bound_is_open_for_sums_that_overflow() {
+    let value = |name: &str| ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape: None };
+    let node = |op: Op, inputs: &[&str], output: &str| Node {
+        name: output.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![output.to_owned()],
+    };
+    let zero = Tensor::from_f64(DataType::Float, vec![], &[0.0]).expect("a scalar");
+    let clipped = |inputs: &[&str]| {
+        let graph = Graph {
+            opset: 22,
+            inputs: vec![value("x")],
+            initializers: vec![Initializer { name: "zero".to_owned(), tensor: zero.clone() }],
+            nodes: vec![node(Op::Add, &["x", "x"], "sum"), node(Op::Clip, inputs, "y")],
+            outputs: vec![value("y")],
+        };
+        let x = Tensor::from_f64(DataType::Float, vec![1], &[f64::from(f32::MAX)]).expect("a vector");
+        evaluate(&graph, &[x]).expect("valid").outputs.remove(0)
+    };
+    assert_eq!(clipped(&["sum", "zero"]).compare(0, f64::from(f32::MAX)), Agreement::Free);
+    assert_eq!(clipped(&["sum", "", "zero"]).compare(0, 0.0), Agreement::Exact);
+}
+
+#[test]
 fn dyadic_operands_give_exact_results() {
     let x = [1.0, -3.0, 5.0, 7.0];
     let step = |op: Op, constants: &[f64]| {

@@ -17,7 +17,7 @@ fn feed(case: &mut Case, choices: &mut Choices) -> Option<()> {
     let input = case.graph.inputs.first_mut()?;
     let dims = input.shape.as_mut()?;
     let order = order(dims.len(), choices)?;
-    *dims = order.iter().map(|axis| dims[*axis].clone()).collect();
+    *dims = order.iter().map(|axis| renamed(&dims[*axis], "fed")).collect();
     let fed = format!("{}_fed", input.name);
     let x = std::mem::replace(&mut input.name, fed.clone());
     for run in &mut case.runs {
@@ -36,7 +36,7 @@ fn give(case: &mut Case, choices: &mut Choices) -> Option<()> {
     let output = case.graph.outputs.first_mut()?;
     let dims = output.shape.as_mut()?;
     let order = order(dims.len(), choices)?;
-    *dims = order.iter().map(|axis| renamed(&dims[*axis])).collect();
+    *dims = order.iter().map(|axis| renamed(&dims[*axis], "given")).collect();
     let permuted = format!("{}_given", output.name);
     let y = std::mem::replace(&mut output.name, permuted.clone());
     case.graph.nodes.push(transpose(format!("permute_{permuted}"), &order, y, permuted));
@@ -44,9 +44,9 @@ fn give(case: &mut Case, choices: &mut Choices) -> Option<()> {
 }
 
 /// An extent by another name, but for the batch, which has one name everywhere: the value that is permuted may be given too.
-fn renamed(dim: &Dim) -> Dim {
+fn renamed(dim: &Dim, suffix: &str) -> Dim {
     match dim {
-        Dim::Symbolic(name) if name != BATCH => Dim::Symbolic(format!("{name}_given")),
+        Dim::Symbolic(name) if name != BATCH => Dim::Symbolic(format!("{name}_{suffix}")),
         dim => dim.clone(),
     }
 }

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Window};
+use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Tensor, Window};
 
 use crate::quantizer::{
     Quantizer, has_any_quantized_operand, has_float_bias, has_float_weights, has_quantized_operands,
@@ -87,9 +87,9 @@ pub enum Condition {
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
-    /// The input of the node at this place, from 0, is a constant of this type.
+    /// The input of the node at this place, from 0, is a constant of this type, or an Identity of one.
     ConstantOfType(usize, DataType),
-    /// The input of the node at this place, from 0, is a constant of more than one element.
+    /// The input of the node at this place, from 0, is a constant of more than one element, or an Identity of one.
     ConstantOfSeveral(usize),
 }
 
@@ -111,7 +111,7 @@ impl Condition {
             Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window()),
             _ => window,
         };
-        let constant = |input: &usize| node.input(*input).and_then(|name| graph.initializer(name));
+        let constant = |input: &usize| node.input(*input).and_then(|name| constant(graph, name));
         let quantizer = || Quantizer::of(graph, node);
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
@@ -230,6 +230,12 @@ const fn pool_auto_pad(op: &Op) -> Option<AutoPad> {
         Op::MaxPool(op) => op.auto_pad,
         _ => None,
     }
+}
+
+/// A constant, or what an Identity gives of one.
+fn constant<'a>(graph: &'a Graph, name: &'a str) -> Option<&'a Tensor> {
+    let identity = || graph.producer(name).filter(|node| matches!(node.op, Op::Identity));
+    graph.initializer(name).or_else(|| graph.initializer(identity()?.input(0)?))
 }
 
 fn has_computed_weights(graph: &Graph, node: &Node) -> bool {
