@@ -3,7 +3,7 @@
 pub enum Arrangement {
     /// Convolutions in a row, with neighbors.
     Chain,
-    /// One or two convolutions, each with BatchNormalization and Relu.
+    /// One or two convolutions, each with BatchNormalization and an activation.
     Normalized,
     /// Two branches that end in an Add: two convolutions, and a shortcut or a convolution of kernel 1.
     Residual,
@@ -12,7 +12,7 @@ pub enum Arrangement {
     Fan,
     /// Values of different scales, concatenated in front of a convolution.
     Concat,
-    /// A maximum pooling between two convolutions.
+    /// A pooling between two convolutions.
     Pooling,
     /// Convolutions that halve the extents and a ConvTranspose that doubles them, with or without a skip connection.
     EncoderDecoder,

@@ -13,13 +13,14 @@ use crate::{
     part::{Operation, Part},
     pool::Pool,
     quantizers::Quantizers,
+    setting::Setting,
 };
 
 /// The parts of a case under construction.
 pub struct Arranger<'a> {
     space: &'a Space,
     quantizers: Option<Quantizers<'a>>,
-    rank: usize,
+    setting: Setting,
     caps: Caps,
     choices: &'a mut Choices,
     parts: Vec<Part>,
@@ -41,11 +42,11 @@ impl<'a> Arranger<'a> {
     pub fn new(
         space: &'a Space,
         quantizers: Option<Quantizers<'a>>,
-        rank: usize,
+        setting: Setting,
         choices: &'a mut Choices,
     ) -> Self {
-        let caps = Caps::of_block(rank);
-        Self { space, quantizers, rank, caps, choices, parts: vec![], channels: vec![], multiple: 1 }
+        let caps = Caps::of_block(setting.rank);
+        Self { space, quantizers, setting, caps, choices, parts: vec![], channels: vec![], multiple: 1 }
     }
 
     /// Draws the parts of a case with this arrangement.
@@ -91,7 +92,7 @@ impl<'a> Arranger<'a> {
 
     fn chain(&mut self) -> usize {
         let length = self.space.length.draw(self.choices);
-        self.caps = Caps::of(self.rank, length).raised(self.space.size, self.rank);
+        self.caps = Caps::of(self.setting.rank, length).raised(self.space.size, self.setting.rank);
         let mut layers: Vec<Layer> = Vec::with_capacity(length);
         for place in 0..length {
             let operator = if place == 0 { self.space.lead } else { self.space.follower.draw(self.choices) };
@@ -99,7 +100,14 @@ impl<'a> Arranger<'a> {
                 Some(layer) => channels::behind(self.space, layer.output_channels(), self.caps, self.choices),
                 None => self.first_channels(length),
             };
-            layers.push(Layer::draw(self.space, operator, channels, self.rank, self.caps, self.choices));
+            layers.push(Layer::draw(
+                self.space,
+                operator,
+                channels,
+                self.setting.rank,
+                self.caps,
+                self.choices,
+            ));
         }
         self.channels.push(layers[0].input_channels());
         let mut value = self.neighbors(0, |space| &space.before, 1);
@@ -113,7 +121,7 @@ impl<'a> Arranger<'a> {
 
     /// The channels of the first layer of a chain; layers with three spatial axes are never wide.
     fn first_channels(&mut self, length: usize) -> Channels {
-        let quantizers = self.quantizers.filter(|_| length == 1 && self.rank < 3);
+        let quantizers = self.quantizers.filter(|_| length == 1 && self.setting.rank < 3);
         match quantizers.and_then(|quantizers| quantizers.wide(self.choices)) {
             Some(wide) => Channels { group: 1, inputs: wide.0, outputs: wide.1 },
             None => channels::draw(self.space, self.caps, self.choices),
@@ -162,7 +170,7 @@ impl<'a> Arranger<'a> {
             shortcut = self.surely_quantized(shortcut);
         }
         let sum = self.apply(Operation::Add, vec![main, shortcut]);
-        self.sometimes(80, Neighbor::Relu, sum)
+        self.activated(80, sum)
     }
 
     fn fan(&mut self) -> usize {
@@ -215,11 +223,13 @@ impl<'a> Arranger<'a> {
         let (outputs, kernel) = (self.some_channels(), self.some_kernel());
         let mut value = self.convolution(0, outputs, kernel, 1);
         // behind a Relu a pad of zero is as good as one of minus infinity
-        value = self.sometimes(20, Neighbor::Relu, value);
+        value = self.activated(20, value);
         if self.choices.percent(40) {
             value = self.quantized(value);
         }
-        let pool = Pool::draw(self.choices);
+        let pooling = self.space.pooling.draw_if_several(self.choices);
+        let form = self.space.pool_form.draw_if_several(self.choices);
+        let pool = Pool::draw(pooling, form, self.setting, self.choices);
         value = self.apply(Operation::Pool(pool), vec![value]);
         let outputs = self.some_channels();
         self.cell(value, outputs, 1)
@@ -248,12 +258,21 @@ impl<'a> Arranger<'a> {
         self.sometimes(20, Neighbor::BatchNormalization, value)
     }
 
-    /// A convolution with BatchNormalization and Relu, or one of them, or neither.
+    /// A convolution with BatchNormalization and an activation, or one of them, or neither.
     fn cell(&mut self, of: usize, outputs: usize, stride: usize) -> usize {
         let kernel = self.some_kernel();
         let value = self.convolution(of, outputs, kernel, stride);
         let value = self.sometimes(70, Neighbor::BatchNormalization, value);
-        self.sometimes(75, Neighbor::Relu, value)
+        self.activated(75, value)
+    }
+
+    fn activated(&mut self, percent: u32, of: usize) -> usize {
+        if !self.choices.percent(percent) {
+            return of;
+        }
+        let activation = self.space.activation.draw_if_several(self.choices);
+        let activation = Some(activation).filter(|activation| self.setting.suits(*activation));
+        self.apply(Operation::Neighbor(activation.unwrap_or(Neighbor::Relu)), vec![of])
     }
 
     fn sometimes(&mut self, percent: u32, neighbor: Neighbor, of: usize) -> usize {
@@ -277,9 +296,9 @@ impl<'a> Arranger<'a> {
         let channels = (self.channels[of], outputs);
         let layer = match operator {
             Operator::Conv => {
-                Layer::dividing(self.space, channels, self.rank, (kernel, stride), self.choices)
+                Layer::dividing(self.space, channels, self.setting.rank, (kernel, stride), self.choices)
             }
-            Operator::ConvTranspose => Layer::doubling(self.space, channels, self.rank, self.choices),
+            Operator::ConvTranspose => Layer::doubling(self.space, channels, self.setting.rank, self.choices),
         };
         self.layer(layer, of)
     }
@@ -295,7 +314,8 @@ impl<'a> Arranger<'a> {
         most: usize,
     ) -> usize {
         for _ in 0..most {
-            let Some(neighbor) = menu(self.space).draw(self.choices) else { break };
+            let suits = |neighbor: &Option<Neighbor>| neighbor.is_none_or(|one| self.setting.suits(one));
+            let Some(neighbor) = menu(self.space).draw_among(self.choices, suits) else { break };
             of = self.apply(Operation::Neighbor(neighbor), vec![of]);
         }
         of

@@ -13,6 +13,7 @@ use crate::{
     exact::Ahead,
     forms::Forms,
     layer::Layer,
+    parameters::Knowledge,
     part::{Operation, Part},
     plan::{Plan, Point},
     pool::Pool,
@@ -144,9 +145,12 @@ impl<'a> Draft<'a> {
     }
 
     fn add_pool(&mut self, pool: Pool, value: &mut Value) {
-        let op = pool.op(value.extents[0].len());
+        let op = pool.op();
         value.extents = value.extents.iter().map(|extents| pool.output(extents)).collect();
         value.scale = None;
+        if let Knowledge::Grid(grid) = &mut value.known {
+            grid.refine(pool.refinement());
+        }
         value.name = self.add_node(op, vec![value.name.clone()]);
     }
 

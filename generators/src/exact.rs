@@ -23,6 +23,14 @@ pub struct Grid {
     pub exponent: i32,
 }
 
+impl Grid {
+    /// Divides the step by a power of two.
+    pub const fn refine(&mut self, exponent: u32) {
+        self.bound <<= exponent;
+        self.exponent -= exponent as i32;
+    }
+}
+
 /// The operators between a value and the next quantizer or the output, as a maximum over all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
@@ -197,6 +205,21 @@ impl Budget {
         self.capacity / ahead.growth / LEAST_GAIN.pow(ahead.convolutions)
     }
 
+    /// Draws the slope of a LeakyRelu: a power of two, above 1 where the format has no room for a finer step.
+    pub fn slope(&self, grid: &mut Grid, choices: &mut Choices) -> f64 {
+        let room = (grid.exponent - self.exponents.0).max(0);
+        match choices.within(1..=3).min(room as usize) {
+            0 => {
+                grid.bound *= 2;
+                2.0
+            }
+            finer => {
+                grid.refine(finer as u32);
+                power_of_two(-(finer as i32))
+            }
+        }
+    }
+
     /// Draws an exponent near `exponent`, or near that of the common size of all values, within the range of the
     /// format.
     pub fn step(&self, exponent: i32, bound: u64, choices: &mut Choices) -> i32 {
@@ -223,6 +246,22 @@ fn addend(grid: &mut Grid) -> u64 {
     let limit = grid.bound.min(9);
     grid.bound += limit;
     limit
+}
+
+/// Draws the bounds of a Clip, in steps of the grid; `bounded` says which there are.
+pub fn clip(
+    (has_min, has_max): (bool, bool),
+    grid: &mut Grid,
+    choices: &mut Choices,
+) -> (Option<i64>, Option<i64>) {
+    // most values are far below what the grid allows
+    let mut bound = || (grid.bound >> choices.below(6)).max(1) as i64;
+    let max = has_max.then(&mut bound);
+    let min = has_min.then(bound).map(|bound| if choices.percent(50) { 0 } else { -bound });
+    if let (Some(min), Some(max)) = (min, max) {
+        grid.bound = max.max(-min).unsigned_abs();
+    }
+    (min, max)
 }
 
 /// Draws the parameters of a BatchNormalization: for each channel a multiplier with an exact root, and two offsets.
@@ -270,9 +309,9 @@ pub struct Steps {
 /// The factor by which an operator may raise the bound of its input.
 pub const fn growth(neighbor: Neighbor) -> u64 {
     match neighbor {
-        Neighbor::Relu => 1,
+        Neighbor::Clip | Neighbor::HardSwish | Neighbor::Relu | Neighbor::Swish => 1,
         Neighbor::AddChannels | Neighbor::AddScalar | Neighbor::AddInput | Neighbor::AddResidual => 2,
-        Neighbor::BatchNormalization => 8,
+        Neighbor::BatchNormalization | Neighbor::LeakyRelu => 8,
     }
 }
 

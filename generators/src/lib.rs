@@ -45,6 +45,7 @@ mod quantization;
 mod quantizer;
 mod quantizers;
 mod rewrite;
+mod setting;
 mod space;
 mod spaces;
 mod special;
@@ -52,6 +53,9 @@ mod strategy;
 mod tensors;
 mod weights;
 mod written;
+
+/// The name of the batch where it is known only at run time.
+const BATCH: &str = "N";
 
 pub use arrangement::{Arrangement, Branches};
 pub use case_space::CaseSpace;
@@ -64,7 +68,8 @@ pub use quantization::{Dialect, Quantization};
 pub use quantizer::{AxisForm, Quantizer, Scaling, ZeroPoint};
 pub use rewrite::Rewrite;
 pub use space::{
-    Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, Runs, Size, Source, Space, Values,
+    Bias, Dynamic, Grouping, Neighbor, Operator, OutputPadding, Padding, PoolForm, Pooling, Runs, Size,
+    Source, Space, Values,
 };
 pub use strategy::{CaseTree, Cases};
 pub use twinfer_case::Distribution;

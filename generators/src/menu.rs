@@ -59,6 +59,14 @@ impl<T: Clone> Menu<T> {
         self.pick(choices.below(self.total), |_| true)
     }
 
+    /// As [`draw`](Self::draw), but a single option takes no choice, so that all others stay as they are.
+    pub(crate) fn draw_if_several(&self, choices: &mut Choices) -> T {
+        match self.options.as_slice() {
+            [(only, _)] => only.clone(),
+            _ => self.draw(choices),
+        }
+    }
+
     /// As [`draw`](Self::draw), among the options for which `keep` is true; among all options if it is true for none.
     pub(crate) fn draw_among(&self, choices: &mut Choices, keep: impl Fn(&T) -> bool) -> T {
         let total: u32 =

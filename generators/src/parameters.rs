@@ -167,6 +167,39 @@ impl Parameters {
         power_of_two(exponent)
     }
 
+    /// Draws the bounds of a Clip, of which there are those that `bounded` says.
+    pub fn clip(
+        &self,
+        bounded: (bool, bool),
+        known: &mut Knowledge,
+        choices: &mut Choices,
+    ) -> [Option<Tensor>; 2] {
+        match known {
+            Knowledge::Grid(grid) => {
+                let (min, max) = exact::clip(bounded, grid, choices);
+                let bound = |steps: i64| on_grid(self.dtype, vec![], &[steps], grid.exponent);
+                [min.map(bound), max.map(bound)]
+            }
+            Knowledge::Magnitude(magnitude) => {
+                let bound = *magnitude * choices.one_of(&[0.25, 0.5, 1.0, 2.0]) * mantissa(choices);
+                let max = bounded.1.then(|| self.scalar(bound));
+                let min = if choices.percent(50) { 0.0 } else { -bound };
+                if bounded == (true, true) {
+                    *magnitude = magnitude.min(bound);
+                }
+                [bounded.0.then(|| self.scalar(min)), max]
+            }
+        }
+    }
+
+    /// Draws the slope of a LeakyRelu; `None` leaves it out.
+    pub fn slope(&self, known: &mut Knowledge, choices: &mut Choices) -> Option<f32> {
+        match known {
+            Knowledge::Grid(grid) => Some(self.budget.slope(grid, choices) as f32),
+            Knowledge::Magnitude(_) => *choices.one_of(&[None, Some(0.1), Some(0.2), Some(0.5), Some(1.5)]),
+        }
+    }
+
     /// Draws the parameters of a BatchNormalization over `channels`.
     pub fn normalization(
         &self,

@@ -9,6 +9,7 @@ use crate::{
     part::{Operation, Part},
     quantizer::quantizable,
     quantizers::Quantizers,
+    setting::Setting,
 };
 
 /// The structure of a case: everything but names and values.
@@ -45,9 +46,10 @@ impl<'a> Plan<'a> {
         let quantizers = quantizers.map(|menus| Quantizers::draw(menus, choices));
         // branches that join are quantized if their values do not fit otherwise
         let arrangement = if can_quantize { space.arrangement.draw(choices) } else { Arrangement::Chain };
-        let parameters =
-            Parameters::new(space.regime.draw(choices), precision, arrangement != Arrangement::Chain);
-        let mut arranged = Arranger::new(space, quantizers, rank, choices).arrange(arrangement);
+        let values = space.regime.draw(choices);
+        let parameters = Parameters::new(values, precision, arrangement != Arrangement::Chain);
+        let setting = Setting { rank, opset, values };
+        let mut arranged = Arranger::new(space, quantizers, setting, choices).arrange(arrangement);
         drop_what_has_no_room(&mut arranged.parts, &parameters);
         let dynamic = space.dynamic.draw(choices);
         // with fixed shapes a third run adds little to a second one, so it is seldom worth its time
@@ -95,7 +97,8 @@ fn ahead(parts: &[Part], is_kept: impl Fn(usize) -> bool) -> Vec<Ahead> {
         let through = match &part.operation {
             Operation::Layer(_) => behind.convolution(),
             Operation::Neighbor(neighbor) if is_kept(place) => behind.growth(growth(*neighbor)),
-            Operation::Neighbor(_) | Operation::Pool(_) => behind,
+            Operation::Neighbor(_) => behind,
+            Operation::Pool(pool) => behind.growth(pool.growth()),
             Operation::Add | Operation::Concat => behind.growth(JOINED),
             Operation::Quantizer(_) | Operation::QuantizeLinear(_) | Operation::DequantizeLinear(..) => {
                 Ahead::NOTHING

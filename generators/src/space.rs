@@ -70,6 +70,12 @@ pub struct Space {
     pub before: Menu<Option<Neighbor>>,
     /// The operators that follow each convolution, at most two.
     pub after: Menu<Option<Neighbor>>,
+    /// The activations of a block, where it has one.
+    pub activation: Menu<Neighbor>,
+    /// What a block pools.
+    pub pooling: Menu<Pooling>,
+    /// How it chooses windows.
+    pub pool_form: Menu<PoolForm>,
     /// The axes whose extents are known only at run time.
     pub dynamic: Menu<Dynamic>,
     /// The shapes of the runs, if axes are dynamic.
@@ -213,6 +219,40 @@ pub enum Neighbor {
     AddResidual,
     /// BatchNormalization.
     BatchNormalization,
+    /// Clip by constants, one or both bounds.
+    Clip,
+    /// HardSwish.
+    HardSwish,
+    /// LeakyRelu.
+    LeakyRelu,
+    /// The value times its Sigmoid.
+    Swish,
+}
+
+/// What a pooling makes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// Its maximum: MaxPool.
+    Max,
+    /// Its average, padding left out: AveragePool.
+    Average,
+    /// Its average, padding counted as zeros: AveragePool.
+    AverageWithPadding,
+}
+
+/// How a pooling chooses its windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolForm {
+    /// By `pads`, or without any.
+    Plain,
+    /// `auto_pad` `SAME_UPPER`.
+    SameUpper,
+    /// `auto_pad` `SAME_LOWER`.
+    SameLower,
+    /// `auto_pad` VALID.
+    Valid,
+    /// By `pads`, with a dilation of 2 if the operator set has the attribute.
+    Dilated,
 }
 
 /// The axes of the inputs whose extents are known only at run time.

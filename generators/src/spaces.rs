@@ -4,8 +4,8 @@ use twinfer_onnx::{DataType, MAX_OPSET};
 
 use crate::{
     Arrangement, AxisForm, Bias, Branches, Dialect, Dynamic, Grouping, Menu, Neighbor, Operator,
-    OutputPadding, Padding, Quantization, Quantizer, Rewrite, Runs, Scaling, Size, Source, Space, Values,
-    ZeroPoint,
+    OutputPadding, Padding, PoolForm, Pooling, Quantization, Quantizer, Rewrite, Runs, Scaling, Size, Source,
+    Space, Values, ZeroPoint,
 };
 
 /// Channels in and out of a quantized deconvolution that went wrong in the field.
@@ -198,6 +198,9 @@ impl Space {
             ),
             before: Menu::new([(None, 110)].into_iter().chain(neighbors)),
             after: Menu::new([(None, 60)].into_iter().chain(neighbors)),
+            activation: Menu::only(Neighbor::Relu),
+            pooling: Menu::only(Pooling::Max),
+            pool_form: Menu::only(PoolForm::Plain),
             dynamic: Menu::new([
                 (Dynamic { batch: false, spatial: false }, 55),
                 (Dynamic { batch: true, spatial: false }, 15),
@@ -220,6 +223,27 @@ impl Space {
     pub fn full(self) -> Menu<Self> {
         let space = Self {
             deconv_padding: self.deconv_padding.with([(Padding::OutputShapeValid, 2)]),
+            before: self.before.with(activations()),
+            after: self.after.with(activations()),
+            activation: Menu::new([
+                (Neighbor::Relu, 70),
+                (Neighbor::Clip, 8),
+                (Neighbor::HardSwish, 6),
+                (Neighbor::LeakyRelu, 8),
+                (Neighbor::Swish, 8),
+            ]),
+            pooling: Menu::new([
+                (Pooling::Max, 60),
+                (Pooling::Average, 25),
+                (Pooling::AverageWithPadding, 15),
+            ]),
+            pool_form: Menu::new([
+                (PoolForm::Plain, 70),
+                (PoolForm::SameUpper, 8),
+                (PoolForm::SameLower, 8),
+                (PoolForm::Valid, 6),
+                (PoolForm::Dilated, 8),
+            ]),
             rewrites: rewrites(self.quantization.is_some()),
             ..self
         };
@@ -255,21 +279,32 @@ impl Space {
     }
 }
 
+fn activations() -> [(Option<Neighbor>, u32); 4] {
+    [
+        (Some(Neighbor::Clip), 3),
+        (Some(Neighbor::HardSwish), 3),
+        (Some(Neighbor::LeakyRelu), 3),
+        (Some(Neighbor::Swish), 3),
+    ]
+}
+
 fn rewrites(is_quantized: bool) -> Menu<Option<Rewrite>> {
     let everywhere = [
         (None, 80),
         (Some(Rewrite::Constant), 3),
+        (Some(Rewrite::GlobalAveragePool), 3),
         (Some(Rewrite::IntermediateOutput), 4),
         (Some(Rewrite::ParameterInput), 4),
         (Some(Rewrite::SharedWeight), 3),
         (Some(Rewrite::Tf32), 2),
+        (Some(Rewrite::Transpose), 4),
     ];
     let quantized = [
         (Some(Rewrite::BiasScale), 4),
         (Some(Rewrite::ChannelScales), 3),
         (Some(Rewrite::ComputedQuantization), 3),
         (Some(Rewrite::ConvInteger), 5),
-        (Some(Rewrite::QLinearConv), 8),
+        (Some(Rewrite::QLinearConv), 14),
     ];
     Menu::new(everywhere.into_iter().chain(quantized.into_iter().filter(|_| is_quantized)))
 }

@@ -88,8 +88,9 @@ fn special(x: &Value, place: usize, factor: &Factor, bias: Number, shift: f64) -
     terms.number(bias);
     let format = Format::of(x.dtype);
     let special = terms.sum(format)?;
-    // backends fold the mean into the bias, which may overflow against the infinity
-    let is_folded_finite = 2.0 * shift <= format.max;
+    // backends fold the mean into the bias and the factor into the terms of a sum, which may overflow against the infinity
+    let keeps_terms = x.magnitude.is_none() || factor.value.abs() + factor.error <= 1.0;
+    let is_folded_finite = 2.0 * shift <= format.max && keeps_terms;
     match special {
         Special::Settled(value) if value.is_infinite() && !is_folded_finite => {
             Some(Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER)))

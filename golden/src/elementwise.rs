@@ -52,6 +52,55 @@ pub fn add(a: &Value, b: &Value, shape: Vec<usize>, arithmetic: Arithmetic) -> (
     (sum, touched)
 }
 
+pub fn mul(a: &Value, b: &Value, shape: Vec<usize>, arithmetic: Arithmetic) -> (Value, Vec<&'static Entry>) {
+    let (a_places, b_places) = (broadcast_places(&a.shape, &shape), broadcast_places(&b.shape, &shape));
+    let pairs = || a_places.iter().copied().zip(b_places.iter().copied());
+    let elements: Vec<f64> = pairs().map(|(i, j)| a.elements[i] * b.elements[j]).collect();
+    let propagated = |(i, j): (usize, usize)| {
+        let (a_error, b_error) = (a.error_at(i), b.error_at(j));
+        if a_error == 0.0 && b_error == 0.0 {
+            return 0.0;
+        }
+        a.elements[i].abs() * b_error + b.elements[j].abs() * a_error + a_error * b_error
+    };
+    if let Some((lowest, highest)) = integer_range(a.dtype) {
+        let overflows = overflowing(&elements, &(lowest..=highest), &rules::PRODUCT_OVERFLOW);
+        let elements = elements.into_iter().map(|product| product.clamp(lowest, highest)).collect();
+        let mut product = Value::quantized(a.dtype, shape, elements, pairs().map(propagated).collect());
+        let touched = product.settle(overflows);
+        return (product, touched);
+    }
+    let magnitude = pairs().map(|(i, j)| a.magnitude_at(i) * b.magnitude_at(j)).collect();
+    let grid = a.grid.zip(b.grid).map(|(a, b)| a.times(b));
+    let rounding = |product: f64, magnitude: f64, error: f64| {
+        // one rounding more than that of the result, where a constant factor is folded into an operand's weights
+        error + arithmetic.error(a.dtype, 1.0, magnitude + error, product.abs() + error)
+    };
+    let mut product =
+        Value::computed((a.dtype, a.format), shape, elements, magnitude, grid, |elements, magnitude| {
+            let parts = pairs().map(propagated).zip(elements).zip(magnitude);
+            parts.map(|((error, product), magnitude)| rounding(*product, *magnitude, error)).collect()
+        });
+    let format = Format::of(a.dtype);
+    let decided = pairs().enumerate().filter_map(|(place, (i, j))| {
+        let (one, other) = (a.number(i), b.number(j));
+        let (value, magnitude) = (one.value * other.value, a.magnitude_at(i) * b.magnitude_at(j));
+        let error = rounding(value, magnitude, propagated((i, j)));
+        if one.is_finite() && other.is_finite() && magnitude + error <= format.max {
+            return None;
+        }
+        let mut terms = Terms::default();
+        terms.product(one, other);
+        let overflow = || match terms.overflow(value, error, format) {
+            None => Some(Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER))),
+            special => special,
+        };
+        Some((place, terms.sum(format).or_else(overflow)?))
+    });
+    let touched = product.settle(decided.collect::<Vec<_>>());
+    (product, touched)
+}
+
 /// What is decided on the sum of two elements because one is not finite or the sum overflows; `None` if neither holds.
 fn sum_special((a, i): (&Value, usize), (b, j): (&Value, usize), arithmetic: Arithmetic) -> Option<Special> {
     let format = Format::of(a.dtype);

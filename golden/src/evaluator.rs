@@ -7,22 +7,24 @@ mod quantizers;
 use std::{borrow::Cow, collections::HashMap};
 
 use twinfer_onnx::{
-    BatchNormalization, Broken, Concat, DataType, Graph, MaxPool, Node, Op, Shapes, Tensor, ValueInfo,
-    resolve_axis,
+    AveragePool, BatchNormalization, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Shapes,
+    Tensor, Transpose, ValueInfo, resolve_axis,
 };
 
 use crate::{
     Arithmetic, Entry, Evaluation, Limits, Reference, Unknown,
+    activation::{self, Bounds},
     batch_normalization::{self, batch_normalization},
     concat::concat,
     edited::Edited,
-    elementwise::{add, relu},
-    pooling::{extra, max_pool, reduce},
+    elementwise::{add, mul, relu},
+    pooling::{Windows, average, extra, max_pool, reduce},
     random_rounding::RandomRounding,
     reduction::Reduction,
     rules,
     semantics::{Origin, Semantics, Surroundings},
     taps::{Direction, Reach, Taps},
+    transposition::transpose,
     value::Value,
 };
 
@@ -36,7 +38,7 @@ pub struct Evaluator<'a> {
     edited: Option<&'a Edited<'a>>,
     /// The remainder of the limits.
     limits: Limits,
-    /// The nodes, by the name of their output.
+    /// The nodes but Constants, by the name of their output.
     producers: HashMap<&'a str, &'a Node>,
     values: HashMap<&'a str, Value>,
     origins: HashMap<&'a str, Origin>,
@@ -57,6 +59,7 @@ impl<'a> Evaluator<'a> {
         limits: Limits,
     ) -> Self {
         let given = |node: &'a Node| Some((node.outputs.first()?.as_str(), node));
+        let computes = |node: &&Node| !matches!(node.op, Op::Constant(_));
         Self {
             graph,
             shapes,
@@ -64,7 +67,7 @@ impl<'a> Evaluator<'a> {
             semantics,
             edited: None,
             limits,
-            producers: graph.nodes.iter().filter_map(given).collect(),
+            producers: graph.nodes.iter().filter(computes).filter_map(given).collect(),
             values: HashMap::new(),
             origins: HashMap::new(),
             unspecified: Vec::new(),
@@ -138,18 +141,26 @@ impl<'a> Evaluator<'a> {
         self.limits.hold(&node.name, &self.shape(node))?;
         match &node.op {
             Op::Add => Ok(self.add(node)),
+            Op::AveragePool(op) => self.average_pool(op, node),
             Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
+            Op::Clip => Ok(self.clip(node)),
             Op::Concat(op) => self.concat(op, node),
             Op::Constant(value) => Ok(Value::given(value, self.arithmetic)),
             Op::Conv(op) => self.conv(op, node),
             Op::ConvInteger(op) => self.conv_integer(op, node),
             Op::ConvTranspose(op) => self.conv_transpose(op, node),
             Op::DequantizeLinear(op) => self.dequantize(op.axis, node),
+            Op::GlobalAveragePool => Ok(self.global_average_pool(node)),
+            Op::HardSwish => Ok(self.hard_swish(node)),
             Op::Identity => Ok(self.input(node, 0).clone()),
+            Op::LeakyRelu(op) => Ok(self.leaky_relu(op, node)),
             Op::MaxPool(op) => self.max_pool(op, node),
+            Op::Mul => Ok(self.mul(node)),
             Op::QLinearConv(op) => self.q_linear_conv(op, node),
             Op::QuantizeLinear(op) => self.quantize(op.axis, node),
             Op::Relu => Ok(self.relu(node)),
+            Op::Sigmoid => Ok(activation::sigmoid(self.input(node, 0), self.arithmetic)),
+            Op::Transpose(op) => self.transpose(op, node),
             op => Err(Unknown::Operator(op.op_type())),
         }
     }
@@ -167,7 +178,7 @@ impl<'a> Evaluator<'a> {
     fn origin_of_output(&self, node: &Node) -> Origin {
         let mut origins = node.inputs.iter().filter_map(|input| self.origins.get(input.as_str()).copied());
         match node.op {
-            Op::Identity | Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => {
+            Op::Identity | Op::Transpose(_) | Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => {
                 origins.next().unwrap_or(Origin::Result)
             }
             _ if origins.all(|origin| origin == Origin::Constant) => Origin::Constant,
@@ -212,6 +223,41 @@ impl<'a> Evaluator<'a> {
         sum
     }
 
+    fn mul(&mut self, node: &Node) -> Value {
+        let (product, touched) =
+            mul(self.input(node, 0), self.input(node, 1), self.shape(node), self.arithmetic);
+        self.open(touched);
+        product
+    }
+
+    fn clip(&mut self, node: &Node) -> Value {
+        let bounds = Bounds { min: self.optional_input(node, 1), max: self.optional_input(node, 2) };
+        let (clipped, touched) = activation::clip(self.input(node, 0), &bounds);
+        self.open(touched);
+        clipped
+    }
+
+    fn leaky_relu(&mut self, op: &LeakyRelu, node: &Node) -> Value {
+        /// The default of ONNX.
+        const ALPHA: f32 = 0.01;
+        let alpha = f64::from(op.alpha.unwrap_or(ALPHA));
+        let (leaked, touched) = activation::leaky_relu(self.input(node, 0), alpha, self.arithmetic);
+        self.open(touched);
+        leaked
+    }
+
+    fn hard_swish(&mut self, node: &Node) -> Value {
+        let (value, touched) = activation::hard_swish(self.input(node, 0), self.arithmetic);
+        self.open(touched);
+        value
+    }
+
+    fn transpose(&self, op: &Transpose, node: &Node) -> Result<Value, Unknown> {
+        let x = self.input(node, 0);
+        let order = op.order(x.shape.len()).map_err(|fault| broken(node, fault))?;
+        Ok(transpose(x, &order))
+    }
+
     fn relu(&mut self, node: &Node) -> Value {
         let x = self.input(node, 0);
         if self.semantics.surroundings == Surroundings::ReluDropped {
@@ -250,6 +296,29 @@ impl<'a> Evaluator<'a> {
         let parts: Vec<&Value> = parts.iter().map(|part| &**part).collect();
         let axis = resolve_axis(op.axis, parts[0].shape.len()).map_err(|fault| broken(node, fault))?;
         Ok(concat(&parts, axis, self.shape(node)))
+    }
+
+    fn average_pool(&mut self, op: &AveragePool, node: &Node) -> Result<Value, Unknown> {
+        let x = self.input(node, 0);
+        let geometry = op.geometry(&x.shape[2..]).map_err(|fault| broken(node, fault))?;
+        let shape = self.shape(node);
+        let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
+        self.limits.convolve(node, &shape, &kernel, 1)?;
+        let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
+        let taps = Taps::of(&reaches, Direction::Gather);
+        let windows = Windows::of(&taps, &geometry.axes, op.count_include_pad == Some(1));
+        let (averaged, touched) = average(self.input(node, 0), &windows, shape, self.arithmetic);
+        self.open(touched);
+        self.touch(rules::of_average_pool(op, &geometry));
+        Ok(averaged)
+    }
+
+    fn global_average_pool(&mut self, node: &Node) -> Value {
+        let x = self.input(node, 0);
+        let windows = Windows::all(x.shape[2..].iter().product());
+        let (averaged, touched) = average(x, &windows, self.shape(node), self.arithmetic);
+        self.open(touched);
+        averaged
     }
 
     fn max_pool(&mut self, op: &MaxPool, node: &Node) -> Result<Value, Unknown> {

@@ -41,6 +41,7 @@
 //!
 #![doc = include_str!("regimes.md")]
 
+mod activation;
 mod arithmetic;
 mod attributes;
 mod batch_normalization;
@@ -72,6 +73,7 @@ mod semantics;
 mod special;
 mod taps;
 mod transformed;
+mod transposition;
 mod unknown;
 mod value;
 

@@ -1,13 +1,15 @@
-use twinfer_onnx::DataType;
+use twinfer_onnx::{Axis, DataType};
 
 use crate::{
     Arithmetic,
     arithmetic::ErrorModel as _,
     elementwise::{integer_range, open_where_nan},
     format::Format,
+    grid::Grid,
     reduction::{Choice, Padding},
     rules::{self, Entry},
     semantics::Surroundings,
+    special::{Number, Special, Terms},
     taps::{Direction, Fill, Reach, Taps},
     value::Value,
 };
@@ -72,6 +74,108 @@ pub fn max_pool(
     let nan = open_where_nan(&pooled, &rules::MAX_OF_NAN).collect::<Vec<_>>();
     let open = pooled.settle(nan);
     (pooled, touched, open)
+}
+
+/// The elements that each position of an average covers, the same for all channels.
+pub struct Windows {
+    /// Of each position: the places of its elements among the positions of the input.
+    pub places: Vec<Vec<usize>>,
+    /// Of each position: how many elements its sum is divided by.
+    pub divisors: Vec<usize>,
+    /// How many positions the input has.
+    pub input_len: usize,
+}
+
+impl Windows {
+    /// All positions of an input as one window.
+    pub fn all(input_len: usize) -> Self {
+        Self { places: vec![(0..input_len).collect()], divisors: vec![input_len], input_len }
+    }
+
+    /// The windows of `taps`; the padding counts as zeros if `counts_padding`.
+    pub fn of(taps: &Taps, axes: &[Axis], counts_padding: bool) -> Self {
+        let places: Vec<Vec<usize>> = (0..taps.len())
+            .map(|position| taps.at(position).iter().map(|(input, _)| *input).collect())
+            .collect();
+        let divisors =
+            if counts_padding { padded_counts(axes) } else { places.iter().map(Vec::len).collect() };
+        Self { places, divisors, input_len: taps.input_len() }
+    }
+}
+
+/// How many positions of the padded input each window covers.
+fn padded_counts(axes: &[Axis]) -> Vec<usize> {
+    axes.iter().fold(vec![1], |outer, axis| {
+        let padded = axis.input + axis.pad_begin + axis.pad_end.unsigned_abs();
+        let taps =
+            |output: usize| (0..axis.kernel).map(move |tap| output * axis.stride + tap * axis.dilation);
+        let along: Vec<_> =
+            (0..axis.output).map(|output| taps(output).filter(|place| *place < padded).count()).collect();
+        outer.iter().flat_map(|outer| along.iter().map(move |count| outer * count)).collect()
+    })
+}
+
+/// The average over each window, as a tensor of shape [N, C, d…].
+pub fn average(
+    x: &Value,
+    windows: &Windows,
+    shape: Vec<usize>,
+    arithmetic: Arithmetic,
+) -> (Value, Vec<&'static Entry>) {
+    /// Roundings of the quotient, or of a reciprocal and the product with it.
+    const OF_QUOTIENT: f64 = 2.0;
+    let channels = x.shape[0] * x.shape[1];
+    let positions = || windows.places.iter().zip(&windows.divisors);
+    let over_windows = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        let mean = |channel: usize, (places, divisor): (&Vec<usize>, &usize)| {
+            let sum: f64 = places.iter().map(|place| of(channel * windows.input_len + place)).sum();
+            sum / *divisor as f64
+        };
+        (0..channels).flat_map(|channel| positions().map(move |window| mean(channel, window))).collect()
+    };
+    let propagated = over_windows(&|place| x.error_at(place));
+    let lengths: Vec<_> = windows.places.iter().map(|places| places.len() as f64).collect();
+    let error = |place: usize, element: f64, magnitude: f64| {
+        let roundings = lengths[place % lengths.len()] + OF_QUOTIENT;
+        let own = propagated[place];
+        own + arithmetic.error(x.dtype, roundings, magnitude + own, element.abs() + own)
+    };
+    let reciprocals: Vec<_> = windows.divisors.iter().map(|divisor| 1.0 / *divisor as f64).collect();
+    let is_exact = windows.divisors.iter().all(|divisor| divisor.is_power_of_two());
+    let grid = x.grid.zip(Grid::of(&reciprocals)).map(|(x, factor)| x.times(factor)).filter(|_| is_exact);
+    let magnitude = over_windows(&|place| x.magnitude_at(place));
+    let mut averaged = Value::computed(
+        (x.dtype, x.format),
+        shape,
+        over_windows(&|place| x.elements[place]),
+        magnitude.clone(),
+        grid,
+        |elements, magnitude| {
+            let places = elements.iter().zip(magnitude).enumerate();
+            places.map(|(place, (element, magnitude))| error(place, *element, *magnitude)).collect()
+        },
+    );
+    let format = Format::of(x.dtype);
+    let special = |place: usize| {
+        let (channel, position) = (place / lengths.len(), place % lengths.len());
+        let (places, divisor) = (&windows.places[position], windows.divisors[position] as f64);
+        if divisor == 0.0 {
+            return Some(Special::Open(Some(&rules::AVERAGE_OF_PADDING)));
+        }
+        let numbers = || places.iter().map(|place| x.number(channel * windows.input_len + place));
+        let sum = (magnitude[place] + propagated[place]) * divisor * (1.0 + format.unit_roundoff() * divisor);
+        if numbers().all(Number::is_finite) && sum <= format.max {
+            return None;
+        }
+        let mut terms = Terms::default();
+        numbers().for_each(|number| terms.number(number));
+        // the sum overflows, unless it is kept in a wider type or divided before it is complete
+        terms.sum(format).or(Some(Special::Open(Some(&rules::OVERFLOW_IN_SOME_ORDER))))
+    };
+    let decided = (0..averaged.elements.len()).filter_map(|place| Some((place, special(place)?)));
+    let decided: Vec<_> = decided.collect();
+    let touched = averaged.settle(decided);
+    (averaged, touched)
 }
 
 /// One number of each window, as `choice` says: only mutants of `MaxPool` give something else than the maximum.

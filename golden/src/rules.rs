@@ -1,6 +1,6 @@
 //! Points on which the ONNX specification is silent or contradicts itself.
 
-use twinfer_onnx::{AutoPad, Axis, Conv, ConvTranspose, Geometry, MaxPool};
+use twinfer_onnx::{AutoPad, AveragePool, Axis, Conv, ConvTranspose, Geometry, MaxPool};
 
 /// A point that ONNX does not settle. No reference binds all backends on a graph that touches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,15 @@ entries! {
     MAX_OF_NAN = "max-pool-of-nan",
         "the maximum of a window with a NaN is not defined; open for these elements",
         "onnx/docs/Operators.md#MaxPool";
+    ACTIVATION_OF_NON_FINITE = "activation-of-non-finite",
+        "Clip, HardSwish and LeakyRelu compare with NaN, HardSwish multiplies minus infinity by zero, and the default bounds of Clip are finite where a backend without a bound has none; open for these elements",
+        "onnx/docs/Operators.md#Clip, #HardSwish and #LeakyRelu";
+    AVERAGE_OF_PADDING = "average-pool-window-of-padding",
+        "a window of AveragePool that counts no padding covers only padding, whose average is zero by zero; open for these elements",
+        "onnx/docs/Operators.md#AveragePool, attribute count_include_pad";
+    AVERAGE_BEYOND_PADDING = "average-pool-beyond-padding",
+        "with ceil_mode a window reaches beyond the padding that count_include_pad counts; golden counts the padding and nothing beyond it",
+        "onnx/docs/Operators.md#AveragePool, attributes ceil_mode and count_include_pad";
     VARIANCE_NOT_POSITIVE = "batch-normalization-variance-not-positive",
         "the variance plus epsilon is zero or less; open for these channels",
         "onnx/docs/Operators.md#BatchNormalization: division by sqrt(input_var + epsilon)";
@@ -72,6 +81,9 @@ entries! {
     INTEGER_OVERFLOW = "add-integer-overflow",
         "a sum does not fit the integer type; open for these elements",
         "onnx/docs/Operators.md#Add is silent";
+    PRODUCT_OVERFLOW = "mul-integer-overflow",
+        "a product does not fit the integer type; open for these elements",
+        "onnx/docs/Operators.md#Mul is silent";
     SUM_OVERFLOW = "convolution-integer-overflow",
         "a sum of products does not fit 32 bits; open for these elements",
         "onnx/docs/Operators.md#ConvInteger: the accumulation may overflow if and only if in 32 bits";
@@ -143,6 +155,23 @@ const fn same_by_inference(axis: &Axis) -> usize {
 /// The entries that a Conv with this geometry touches.
 pub fn of_conv(op: &Conv, geometry: &Geometry) -> Option<&'static Entry> {
     same_skips_input(op.auto_pad, geometry)
+}
+
+/// The entries that the attributes of an `AveragePool` with this geometry touch.
+pub fn of_average_pool(op: &AveragePool, geometry: &Geometry) -> Vec<&'static Entry> {
+    let rounds_up = op.ceil_mode == Some(1);
+    let valid_with_ceil = op.auto_pad == Some(AutoPad::Valid) && rounds_up;
+    let counts_padding = op.count_include_pad == Some(1);
+    let reaches_beyond = |axis: &Axis| {
+        let reached = (axis.output - 1) * axis.stride + axis.dilated_kernel();
+        reached > axis.input + axis.pad_begin + axis.pad_end.unsigned_abs()
+    };
+    let beyond_padding = rounds_up && counts_padding && geometry.axes.iter().any(reaches_beyond);
+    same_skips_input(op.auto_pad, geometry)
+        .into_iter()
+        .chain(valid_with_ceil.then_some(&VALID_WITH_CEIL))
+        .chain(beyond_padding.then_some(&AVERAGE_BEYOND_PADDING))
+        .collect()
 }
 
 /// The entries that the attributes of a `MaxPool` with this geometry touch.

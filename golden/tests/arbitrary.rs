@@ -3,8 +3,8 @@
 use proptest::{collection::vec, option, prelude::*, test_runner::RngSeed};
 use twinfer_golden::{Mutant, Nature, evaluate, evaluate_with};
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, MaxPool,
-    Node, Op, QuantizeLinear, Tensor, ValueInfo, element_count,
+    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Graph,
+    LeakyRelu, MaxPool, Node, Op, QuantizeLinear, Tensor, Transpose, ValueInfo, element_count,
 };
 
 fn auto_pad() -> impl Strategy<Value = Option<AutoPad>> {
@@ -61,9 +61,30 @@ fn max_pool() -> impl Strategy<Value = Op> {
     )
 }
 
+fn average_pool() -> impl Strategy<Value = Op> {
+    (auto_pad(), option::of(0..2i64), option::of(0..2i64), vec(1..4i64, 2), pads(), ints(1)).prop_map(
+        |(auto_pad, ceil_mode, count_include_pad, kernel_shape, pads, strides)| {
+            let dilations = None;
+            Op::AveragePool(AveragePool {
+                auto_pad,
+                ceil_mode,
+                count_include_pad,
+                dilations,
+                kernel_shape,
+                pads,
+                strides,
+            })
+        },
+    )
+}
+
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        1 => prop::sample::select(vec![Op::Add, Op::Relu, Op::Identity]),
+        1 => prop::sample::select(vec![Op::Add, Op::Mul, Op::Relu, Op::Identity]),
+        2 => prop::sample::select(vec![Op::Clip, Op::GlobalAveragePool, Op::HardSwish, Op::Sigmoid]),
+        1 => option::of(-2f32..2.0).prop_map(|alpha| Op::LeakyRelu(LeakyRelu { alpha })),
+        1 => option::of(Just(vec![0i64, 3, 1, 2]).prop_shuffle()).prop_map(|perm| Op::Transpose(Transpose { perm })),
+        2 => average_pool(),
         1 => Just(Op::BatchNormalization(BatchNormalization::default())),
         1 => (-3..4i64).prop_map(|axis| Op::Concat(Concat { axis })),
         4 => conv(),
@@ -98,7 +119,8 @@ fn fitting_shapes(op: &Op) -> BoxedStrategy<Vec<Vec<usize>>> {
                 Op::BatchNormalization(_) => {
                     vec![data(inputs), vec![inputs], vec![inputs], vec![inputs], vec![inputs]]
                 }
-                Op::Add => vec![data(inputs), kernel.iter().map(|_| 1).collect()],
+                Op::Add | Op::Mul => vec![data(inputs), kernel.iter().map(|_| 1).collect()],
+                Op::Clip => vec![data(inputs), vec![], vec![]],
                 Op::Concat(_) => vec![data(inputs), data(inputs), data(inputs)],
                 Op::DequantizeLinear(_) => vec![data(inputs), vec![], vec![]],
                 Op::QuantizeLinear(_) => vec![data(inputs), vec![inputs], vec![inputs]],

@@ -9,7 +9,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 use support::one_node;
 use twinfer_golden::{Agreement, Algorithms, Arithmetic, Evaluation, evaluate, evaluate_as};
 use twinfer_onnx::{
-    BatchNormalization, Conv, ConvTranspose, DataType, Graph, Initializer, MaxPool, Op, QuantizeLinear,
+    BatchNormalization, Conv, ConvTranspose, DataType, Graph, Initializer, MaxPool, Node, Op, QuantizeLinear,
     Tensor, TensorData,
 };
 
@@ -137,15 +137,14 @@ fn quantizers_saturate_infinities_and_leave_nan_open() {
     gives(&quantized, &expected, &["quantize-nan"]);
 }
 
+/// A node that reads `input` and gives `output`.
+fn behind(op: Op, input: &str, output: &str) -> Node {
+    Node { name: output.to_owned(), op, inputs: vec![input.to_owned()], outputs: vec![output.to_owned()] }
+}
+
 #[test]
 fn overflow_inside_of_the_graph_is_open_behind_it() {
     let mut graph = graph(Op::Conv(Conv::default()), &[1, 1, 2], &[floats(&[1, 1, 1], &[2.0])]);
-    let behind = |op, input: &str, output: &str| twinfer_onnx::Node {
-        name: output.to_owned(),
-        op,
-        inputs: vec![input.to_owned()],
-        outputs: vec![output.to_owned()],
-    };
     let first = graph.nodes[0].outputs[0].clone();
     let pool = MaxPool { kernel_shape: vec![2], ..MaxPool::default() };
     graph.nodes.push(behind(Op::MaxPool(pool), &first, "pooled"));
@@ -160,6 +159,27 @@ fn overflow_inside_of_the_graph_is_open_behind_it() {
     );
     graph.outputs[0].name = "Z".to_owned();
     gives(&evaluate(&graph, &[x]).expect("valid"), &[None], &["overflow-inside-graph"]);
+}
+
+#[test]
+fn factors_folded_into_a_sum_may_overflow_its_terms() {
+    let x = floats(&[1, 2, 1], &[MAX / 2.0, -INF]);
+    let normalized = |scale: f32| {
+        let mut graph = graph(Op::Conv(Conv::default()), &x.shape, &[floats(&[1, 2, 1], &[1.0, 1.0])]);
+        let parameters = [scale, 0.0, 0.0, 1.0].map(|one| floats(&[1], &[one]));
+        for (place, tensor) in parameters.into_iter().enumerate() {
+            graph.initializers.push(Initializer { name: format!("parameter{place}"), tensor });
+        }
+        let op = BatchNormalization { epsilon: Some(0.0), ..BatchNormalization::default() };
+        let convolved = graph.nodes[0].outputs[0].clone();
+        let mut node = behind(Op::BatchNormalization(op), &convolved, "Z");
+        node.inputs.extend((0..4).map(|place| format!("parameter{place}")));
+        graph.nodes.push(node);
+        graph.outputs[0].name = "Z".to_owned();
+        evaluate(&graph, std::slice::from_ref(&x)).expect("valid")
+    };
+    gives(&normalized(3.0), &[None], &["overflow-in-some-order"]);
+    gives(&normalized(0.5), &[Some(-INF)], &[]);
 }
 
 #[test]

@@ -2,6 +2,7 @@ use twinfer_case::Regime;
 use twinfer_onnx::{AutoPad, Axis, DataType, Dim, Graph, Node, Op};
 
 use super::covered_convolution::CoveredConvolution;
+use crate::BATCH;
 
 /// Something that a convolution of a case has exactly one value of.
 #[derive(Debug)]
@@ -96,7 +97,7 @@ attributes! {
         Some(1) => "present with the default",
         Some(_) => "present with another value",
     };
-    "weights come from" ["graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear", "QuantizeLinear and DequantizeLinear"] by |conv| source(conv, 1);
+    "weights come from" ["graph input", "initializer", "Constant", "Identity", "Add", "Transpose", "DequantizeLinear", "QuantizeLinear and DequantizeLinear"] by |conv| source(conv, 1);
     "bias comes from" ["no bias", "no bias (empty name)", "graph input", "initializer", "Constant", "Identity", "Add", "DequantizeLinear"] by |conv| source(conv, 2);
     "input quantized as" ["not quantized", "INT8", "UINT8"] by |conv| integers(conv, 0);
     "zero point of the input" ["not quantized", "absent", "0", "other"] by |conv| zero_point(conv, 0);
@@ -122,10 +123,14 @@ attributes! {
         (place, count) if place + 1 == count => "last",
         _ => "in the middle",
     };
-    "node before" ["graph input", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "Conv or ConvTranspose", "DequantizeLinear"] by
+    "node before" [
+        "graph input", "Relu", "another activation", "Add", "BatchNormalization", "MaxPool", "AveragePool", "Concat", "Conv or ConvTranspose",
+        "DequantizeLinear", "Transpose"
+    ] by
         |conv| conv.graph.producer(conv.unquantized(&conv.node.inputs[0])).map_or("graph input", operator);
     "node after" [
-        "graph output", "Relu", "Add", "BatchNormalization", "MaxPool", "Concat", "QuantizeLinear", "Conv or ConvTranspose"
+        "graph output", "Relu", "another activation", "Add", "BatchNormalization", "MaxPool", "AveragePool", "Concat", "QuantizeLinear",
+        "Conv or ConvTranspose", "Transpose"
     ] by |conv| conv.graph.readers(&conv.node.outputs[0]).next().map_or("graph output", operator);
     "type of the graph output" ["float", "float from DequantizeLinear", "INT8", "UINT8"] by |conv| {
         let output = conv.graph.outputs.first();
@@ -285,6 +290,8 @@ fn quantized_at_add(conv: &CoveredConvolution) -> &'static str {
 
 const fn operator(node: &Node) -> &'static str {
     match node.op {
+        Op::AveragePool(_) | Op::GlobalAveragePool => "AveragePool",
+        Op::Clip | Op::HardSwish | Op::LeakyRelu(_) | Op::Mul | Op::Sigmoid => "another activation",
         Op::Relu => "Relu",
         Op::Add => "Add",
         Op::Identity => "Identity",
@@ -292,6 +299,7 @@ const fn operator(node: &Node) -> &'static str {
         Op::Concat(_) => "Concat",
         Op::Constant(_) => "Constant",
         Op::MaxPool(_) => "MaxPool",
+        Op::Transpose(_) => "Transpose",
         Op::QuantizeLinear(_) => "QuantizeLinear",
         Op::DequantizeLinear(_) => "DequantizeLinear",
         _ if node.op.is_convolution() => "Conv or ConvTranspose",
@@ -301,8 +309,10 @@ const fn operator(node: &Node) -> &'static str {
 
 fn dynamic_axes(conv: &CoveredConvolution) -> &'static str {
     let dims = conv.graph.inputs.first().and_then(|input| input.shape.as_deref()).unwrap_or_default();
-    let dynamic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
-    match (dims.first().is_some_and(dynamic), dims.iter().skip(2).any(dynamic)) {
+    let has = |is_wanted: fn(&str) -> bool| {
+        dims.iter().any(|dim| matches!(dim, Dim::Symbolic(name) if is_wanted(name)))
+    };
+    match (has(|name| name == BATCH), has(|name| name != BATCH)) {
         (false, false) => "none",
         (true, false) => "batch",
         (false, true) => "spatial",

@@ -73,7 +73,11 @@ impl<'a> CoveredConvolution<'a> {
 
     /// How an input of the convolution is dequantized, if it is.
     pub fn quantization(&self, input: usize) -> Option<Quantization<'a>> {
-        let node = self.graph.producer(self.node.input(input)?)?;
+        let mut node = self.graph.producer(self.node.input(input)?)?;
+        // a pair of them restores the order of the axes
+        while let Op::Transpose(_) = node.op {
+            node = self.graph.producer(node.input(0)?)?;
+        }
         let Op::DequantizeLinear(DequantizeLinear { axis }) = node.op else { return None };
         let zero_point = node.input(2).and_then(|name| self.constant(name));
         let quantizer = self.graph.producer(&node.inputs[0]);

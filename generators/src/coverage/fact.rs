@@ -44,6 +44,13 @@ facts! {
     "4096 spatial positions or more" if |case| {
         shapes(case).any(|shape| shape.len() > 2 && shape[2..].iter().product::<usize>() >= 4096)
     };
+    "Clip" if |case| nodes(case, |_, node| matches!(node.op, Op::Clip));
+    "LeakyRelu" if |case| nodes(case, |_, node| matches!(node.op, Op::LeakyRelu(_)));
+    "value times its Sigmoid" if |case| nodes(case, is_swish);
+    "HardSwish" if |case| nodes(case, |_, node| matches!(node.op, Op::HardSwish));
+    "AveragePool" if |case| nodes(case, |_, node| matches!(node.op, Op::AveragePool(_)));
+    "GlobalAveragePool" if |case| nodes(case, |_, node| matches!(node.op, Op::GlobalAveragePool));
+    "Transpose" if |case| nodes(case, |_, node| matches!(node.op, Op::Transpose(_)));
     "Constant node" if |case| nodes(case, |_, node| matches!(node.op, Op::Constant(_)));
 }
 
@@ -77,6 +84,15 @@ fn source<'a>(graph: &'a Graph, mut name: &'a str) -> &'a str {
         name = input;
     }
     name
+}
+
+fn is_swish(graph: &Graph, node: &Node) -> bool {
+    let [left, right] = node.inputs.as_slice() else { return false };
+    let gates = |gate: &String, value: &String| {
+        let sigmoid = graph.producer(gate).filter(|node| matches!(node.op, Op::Sigmoid));
+        sigmoid.is_some_and(|node| node.input(0) == Some(value))
+    };
+    matches!(node.op, Op::Mul) && (gates(left, right) || gates(right, left))
 }
 
 fn is_fed(graph: &Graph, parameter: Option<&str>) -> bool {

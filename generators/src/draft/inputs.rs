@@ -2,7 +2,7 @@ use twinfer_case::{Recipe, Regime, Run, TensorSource};
 use twinfer_onnx::{Dim, ValueInfo};
 
 use super::{Draft, feed::Feed, value::Value};
-use crate::{Dynamic, plan::Point};
+use crate::{BATCH, Dynamic, plan::Point};
 
 impl Draft<'_> {
     pub(super) fn runs(&mut self) -> Vec<Run> {
@@ -38,7 +38,7 @@ impl Draft<'_> {
             if dynamic { Dim::Symbolic(name()) } else { Dim::Fixed(extent) }
         };
         let Dynamic { batch, spatial } = self.plan.dynamic;
-        let batch = dim(batch, &|| "N".to_owned(), self.plan.points[0].batch);
+        let batch = dim(batch, &|| BATCH.to_owned(), self.plan.points[0].batch);
         let spatial = value.extents[0]
             .iter()
             .enumerate()

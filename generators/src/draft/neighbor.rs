@@ -1,4 +1,4 @@
-use twinfer_onnx::{BatchNormalization, Op};
+use twinfer_onnx::{BatchNormalization, LeakyRelu, Op};
 
 use super::{Draft, value::Value};
 use crate::{Neighbor, parameters::Knowledge};
@@ -24,6 +24,16 @@ impl Draft<'_> {
                 None => self.add_channels(value),
             },
             Neighbor::BatchNormalization => self.add_normalization(value),
+            Neighbor::Clip => self.add_clip(value),
+            Neighbor::HardSwish => self.add_node(Op::HardSwish, vec![value.name.clone()]),
+            Neighbor::LeakyRelu => {
+                let alpha = self.plan.parameters.slope(&mut value.known, self.choices);
+                self.add_node(Op::LeakyRelu(LeakyRelu { alpha }), vec![value.name.clone()])
+            }
+            Neighbor::Swish => {
+                let gate = self.add_node(Op::Sigmoid, vec![value.name.clone()]);
+                self.add_commutative(Op::Mul, value.name.clone(), gate)
+            }
         };
     }
 
@@ -51,8 +61,25 @@ impl Draft<'_> {
     }
 
     fn add_sum(&mut self, left: String, right: String) -> String {
+        self.add_commutative(Op::Add, left, right)
+    }
+
+    fn add_commutative(&mut self, op: Op, left: String, right: String) -> String {
         let inputs = if self.choices.percent(50) { vec![left, right] } else { vec![right, left] };
-        self.add_node(Op::Add, inputs)
+        self.add_node(op, inputs)
+    }
+
+    fn add_clip(&mut self, value: &mut Value) -> String {
+        let bounded = *self.choices.one_of(&[(true, true), (true, true), (true, false), (false, true)]);
+        let bounds = self.plan.parameters.clip(bounded, &mut value.known, self.choices);
+        let mut inputs = vec![value.name.clone()];
+        for (name, bound) in ["min", "max"].into_iter().zip(bounds) {
+            inputs.push(bound.map_or_else(String::new, |bound| self.initializer(name, bound)));
+        }
+        if inputs.last().is_some_and(String::is_empty) {
+            inputs.pop();
+        }
+        self.add_node(Op::Clip, inputs)
     }
 
     fn add_normalization(&mut self, value: &mut Value) -> String {

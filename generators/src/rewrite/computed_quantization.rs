@@ -1,13 +1,15 @@
 use twinfer_case::Case;
-use twinfer_onnx::{Initializer, Node, Op, Tensor};
+use twinfer_onnx::{Initializer, Op, Tensor};
 
 use super::edit::compute;
 use crate::Choices;
 
 /// Computes a scale or a zero point, which was an initializer: by Identity, or a scale as the sum of its halves.
 pub fn apply(case: &mut Case, choices: &mut Choices) -> Option<()> {
-    let quantizers = case.graph.nodes.iter().filter(|node| is_quantizer(node));
-    let parameters = quantizers.flat_map(|node| [(node.input(1), true), (node.input(2), false)]);
+    let parameters =
+        case.graph.nodes.iter().flat_map(|node| {
+            places(&node.op).iter().map(|(place, is_scale)| (node.input(*place), *is_scale))
+        });
     let constant = |(name, is_scale): (Option<&str>, bool)| {
         let mut stored = case.graph.initializers.iter().map(|initializer| initializer.name.as_str());
         let name = stored.find(|stored| Some(*stored) == name)?;
@@ -27,8 +29,14 @@ pub fn apply(case: &mut Case, choices: &mut Choices) -> Option<()> {
     Some(())
 }
 
-const fn is_quantizer(node: &Node) -> bool {
-    matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_))
+/// The places of scales and zero points among the inputs of an operator, and whether each is that of a scale.
+const fn places(op: &Op) -> &'static [(usize, bool)] {
+    match op {
+        Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => &[(1, true), (2, false)],
+        Op::ConvInteger(_) => &[(2, false), (3, false)],
+        Op::QLinearConv(_) => &[(1, true), (2, false), (4, true), (5, false), (6, true), (7, false)],
+        _ => &[],
+    }
 }
 
 /// Half of each element; `None` if one of them rounds.

@@ -7,10 +7,12 @@ mod constant;
 mod conv_integer;
 mod dequantized;
 mod edit;
+mod global_average_pool;
 mod intermediate_output;
 mod parameter_input;
 mod q_linear_conv;
 mod shared_weight;
+mod transpose;
 
 use twinfer_case::Case;
 use twinfer_onnx::DataType;
@@ -30,6 +32,8 @@ pub enum Rewrite {
     Constant,
     /// A Conv of quantized operands becomes a `ConvInteger`, so that INT32 values are dequantized.
     ConvInteger,
+    /// The output becomes its average over all positions.
+    GlobalAveragePool,
     /// Values inside the graph become outputs too.
     IntermediateOutput,
     /// A weight or a bias becomes an input of the graph.
@@ -40,6 +44,8 @@ pub enum Rewrite {
     SharedWeight,
     /// TF32 is left at the default of backends, which allows it.
     Tf32,
+    /// The input or the output has its axes in another order, or a value inside the graph gets them for a while.
+    Transpose,
 }
 
 impl Rewrite {
@@ -52,15 +58,30 @@ impl Rewrite {
             Self::ComputedQuantization => computed_quantization::apply(&mut rewritten, choices),
             Self::Constant => constant::apply(&mut rewritten, choices),
             Self::ConvInteger => conv_integer::apply(&mut rewritten, choices),
+            Self::GlobalAveragePool => global_average_pool::apply(&mut rewritten),
             Self::IntermediateOutput => intermediate_output::apply(&mut rewritten, choices),
             Self::ParameterInput => parameter_input::apply(&mut rewritten, choices),
             Self::QLinearConv => q_linear_conv::apply(&mut rewritten, choices),
             Self::SharedWeight => shared_weight::apply(&mut rewritten, choices),
             Self::Tf32 => allow_tf32(&mut rewritten),
+            Self::Transpose => transpose::apply(&mut rewritten, choices),
         };
         if changed.is_some() {
             *case = rewritten;
+            if matches!(self, Self::ConvInteger | Self::QLinearConv) {
+                vary_parameters(case, choices);
+            }
         }
+    }
+}
+
+/// Changes where an operator on integers, which reads many parameters, has them from, or gives what it sums.
+fn vary_parameters(case: &mut Case, choices: &mut Choices) {
+    match choices.below(100) {
+        0..20 => constant::apply_to_all(case),
+        20..50 => Rewrite::ComputedQuantization.apply(case, choices),
+        50..65 => Rewrite::IntermediateOutput.apply(case, choices),
+        _ => {}
     }
 }
 

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use twinfer_onnx::{DataType, Dim, Graph, Node, Op, Window};
+use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Tensor, Window};
 
 use crate::quantizer::{
     Quantizer, has_any_quantized_operand, has_float_bias, has_float_weights, has_quantized_operands,
@@ -87,9 +87,9 @@ pub enum Condition {
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
-    /// The input of the node at this place, from 0, is a constant of this type.
+    /// The input of the node at this place, from 0, is a constant of this type, or an Identity of one.
     ConstantOfType(usize, DataType),
-    /// The input of the node at this place, from 0, is a constant of more than one element.
+    /// The input of the node at this place, from 0, is a constant of more than one element, or an Identity of one.
     ConstantOfSeveral(usize),
 }
 
@@ -111,7 +111,7 @@ impl Condition {
             Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window()),
             _ => window,
         };
-        let constant = |input: &usize| node.input(*input).and_then(|name| graph.initializer(name));
+        let constant = |input: &usize| node.input(*input).and_then(|name| constant(graph, name));
         let quantizer = || Quantizer::of(graph, node);
         match self {
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds_at(graph, node)),
@@ -122,12 +122,16 @@ impl Condition {
                 attributes().is_some()
                     && weight_rank(graph, node).and_then(|all| all.checked_sub(2)) == Some(*rank)
             }
-            Self::Dilated => attributes().is_some_and(|window| window.is_dilated()),
+            Self::Dilated => {
+                attributes().is_some_and(|window| window.is_dilated()) || is_dilated_pool(&node.op)
+            }
             Self::Strided => window.is_some_and(|window| window.is_strided()),
             Self::StridedAndDilated => {
                 window.is_some_and(|window| window.is_strided() && window.is_dilated())
             }
-            Self::AutoPadSame => attributes().is_some_and(|window| window.auto_pad().is_same()),
+            Self::AutoPadSame => attributes()
+                .map_or_else(|| pool_auto_pad(&node.op), |window| window.auto_pad)
+                .is_some_and(AutoPad::is_same),
             Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
             Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
             Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
@@ -209,6 +213,29 @@ fn has_added_bias(graph: &Graph, node: &Node) -> bool {
 
 fn kernel_shape<'a>(graph: &'a Graph, node: &'a Node) -> Option<&'a [usize]> {
     kernel(graph, node).and_then(|tensor| tensor.shape.get(2..))
+}
+
+fn is_dilated_pool(op: &Op) -> bool {
+    let dilations = match op {
+        Op::AveragePool(op) => op.dilations.as_deref(),
+        Op::MaxPool(op) => op.dilations.as_deref(),
+        _ => None,
+    };
+    dilations.is_some_and(|dilations| dilations.iter().any(|dilation| *dilation > 1))
+}
+
+const fn pool_auto_pad(op: &Op) -> Option<AutoPad> {
+    match op {
+        Op::AveragePool(op) => op.auto_pad,
+        Op::MaxPool(op) => op.auto_pad,
+        _ => None,
+    }
+}
+
+/// A constant, or what an Identity gives of one.
+fn constant<'a>(graph: &'a Graph, name: &'a str) -> Option<&'a Tensor> {
+    let identity = || graph.producer(name).filter(|node| matches!(node.op, Op::Identity));
+    graph.initializer(name).or_else(|| graph.initializer(identity()?.input(0)?))
 }
 
 fn has_computed_weights(graph: &Graph, node: &Node) -> bool {

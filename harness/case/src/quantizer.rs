@@ -76,7 +76,7 @@ impl<'a> Quantizer<'a> {
         // as many steps as there are nodes, in case they are no graph
         for _ in &self.graph.nodes {
             Self::of(self.graph, node)?;
-            match self.graph.producer(node.input(0)?) {
+            match producer(self.graph, node) {
                 Some(before) => node = before,
                 None => return initializer(self.graph, node, 0),
             }
@@ -89,7 +89,7 @@ impl<'a> Quantizer<'a> {
     }
 
     fn producer(&self) -> Option<&'a Node> {
-        self.graph.producer(self.node.input(0)?)
+        producer(self.graph, self.node)
     }
 
     fn fed_type(&self) -> Option<DataType> {
@@ -141,6 +141,11 @@ pub fn kernel_scales_off_output_channels(graph: &Graph, node: &Node) -> bool {
 fn operand<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<Quantizer<'a>> {
     let producer = graph.producer(node.input(index)?)?;
     matches!(producer.op, Op::DequantizeLinear(_)).then(|| Quantizer::of(graph, producer))?
+}
+
+/// The node that computes what `node` reads first; a Constant computes nothing.
+fn producer<'a>(graph: &'a Graph, node: &Node) -> Option<&'a Node> {
+    graph.producer(node.input(0)?).filter(|producer| !matches!(producer.op, Op::Constant(_)))
 }
 
 fn initializer<'a>(graph: &'a Graph, node: &Node, index: usize) -> Option<&'a Tensor> {

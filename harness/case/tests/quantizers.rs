@@ -218,3 +218,49 @@ fn nodes_in_a_circle_are_no_graph_and_do_no_harm() {
     node_mut(&mut graph, "q_w").inputs[0] = "wd".to_owned();
     assert!(!Condition::ChannelsPerGroupNotMultipleOf(4).holds(&graph));
 }
+
+#[test]
+fn constants_are_seen_behind_identities() {
+    let mut graph = convolution();
+    let several = Condition::All(vec![
+        Condition::Operator("DequantizeLinear".to_owned()),
+        Condition::ConstantOfSeveral(2),
+        Condition::ConstantOfType(2, DataType::Int8),
+    ]);
+    assert!(several.holds(&graph));
+    node_mut(&mut graph, "dq_w").inputs[2] = "z".to_owned();
+    assert!(!several.holds(&graph));
+    node_mut(&mut graph, "dq_w").inputs[2] = "computed".to_owned();
+    graph.nodes.insert(0, node("identity", Op::Identity, &["w_z"], "computed"));
+    assert!(several.holds(&graph));
+}
+
+#[test]
+fn constants_are_as_good_as_initializers() {
+    let mut graph = convolution();
+    let dequantizer = Op::DequantizeLinear(DequantizeLinear::default());
+    graph.initializers.push(initializer("bias", &[6], TensorData::Int32(vec![1; 6])));
+    graph.nodes.insert(4, node("dq_b", dequantizer, &["bias", "s"], "bd"));
+    let mut constants = graph.clone();
+    let moved = std::mem::take(&mut constants.initializers).into_iter();
+    let moved = moved.map(|Initializer { name, tensor }| node(&name, Op::Constant(tensor), &[], &name));
+    constants.nodes.splice(0..0, moved.collect::<Vec<_>>());
+    for condition in [
+        Condition::StoredAs(DataType::Int32),
+        Condition::QuantizedAs(DataType::Int32),
+        Condition::ChannelsPerGroupNotMultipleOf(4),
+        Condition::QuantizedOperands,
+    ] {
+        assert!(condition.holds(&graph), "{condition:?}");
+        assert!(condition.holds(&constants), "{condition:?} of Constants");
+    }
+    for condition in [
+        Condition::ComputedScale,
+        Condition::ComputedZeroPoint,
+        Condition::PerAxisActivation,
+        Condition::StoredAs(DataType::Uint8),
+    ] {
+        assert!(!condition.holds(&graph), "{condition:?}");
+        assert!(!condition.holds(&constants), "{condition:?} of Constants");
+    }
+}

@@ -1,8 +1,8 @@
 //! The attributes of each operator as ONNX writes them.
 
 use crate::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DecodeError, DequantizeLinear, MaxPool, Op,
-    QuantizeLinear, Tensor, Unsupported,
+    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DecodeError, DequantizeLinear,
+    LeakyRelu, MaxPool, Op, QuantizeLinear, Tensor, Transpose, Unsupported,
     proto::{AttributeProto, attribute_type},
     tensor_proto::encoded,
 };
@@ -10,7 +10,23 @@ use crate::{
 /// The attributes that are present, in alphabetical order.
 pub fn write(op: &Op) -> Vec<AttributeProto> {
     let attributes = match op {
-        Op::Add | Op::Identity | Op::Relu => Vec::new(),
+        Op::Add
+        | Op::Clip
+        | Op::GlobalAveragePool
+        | Op::HardSwish
+        | Op::Identity
+        | Op::Mul
+        | Op::Relu
+        | Op::Sigmoid => Vec::new(),
+        Op::AveragePool(op) => vec![
+            auto_pad(op.auto_pad),
+            int("ceil_mode", op.ceil_mode),
+            int("count_include_pad", op.count_include_pad),
+            ints("dilations", op.dilations.as_ref()),
+            ints("kernel_shape", Some(&op.kernel_shape)),
+            ints("pads", op.pads.as_ref()),
+            ints("strides", op.strides.as_ref()),
+        ],
         Op::BatchNormalization(op) => vec![
             float("epsilon", op.epsilon),
             float("momentum", op.momentum),
@@ -37,6 +53,7 @@ pub fn write(op: &Op) -> Vec<AttributeProto> {
             ints("strides", op.strides.as_ref()),
         ],
         Op::DequantizeLinear(op) => vec![int("axis", op.axis)],
+        Op::LeakyRelu(op) => vec![float("alpha", op.alpha)],
         Op::MaxPool(op) => vec![
             auto_pad(op.auto_pad),
             int("ceil_mode", op.ceil_mode),
@@ -47,6 +64,7 @@ pub fn write(op: &Op) -> Vec<AttributeProto> {
             ints("strides", op.strides.as_ref()),
         ],
         Op::QuantizeLinear(op) => vec![int("axis", op.axis)],
+        Op::Transpose(op) => vec![ints("perm", op.perm.as_ref())],
     };
     attributes.into_iter().flatten().collect()
 }
@@ -56,11 +74,21 @@ pub fn read(node: &str, op_type: &str, attributes: Vec<AttributeProto>) -> Resul
     let mut given = Given { node, op_type, attributes };
     let op = match op_type {
         "Add" => Op::Add,
+        "AveragePool" => Op::AveragePool(AveragePool {
+            auto_pad: given.auto_pad()?,
+            ceil_mode: given.int("ceil_mode")?,
+            count_include_pad: given.int("count_include_pad")?,
+            dilations: given.ints("dilations")?,
+            kernel_shape: given.required("kernel_shape", Given::ints)?,
+            pads: given.ints("pads")?,
+            strides: given.ints("strides")?,
+        }),
         "BatchNormalization" => Op::BatchNormalization(BatchNormalization {
             epsilon: given.float("epsilon")?,
             momentum: given.float("momentum")?,
             training_mode: given.int("training_mode")?,
         }),
+        "Clip" => Op::Clip,
         "Concat" => Op::Concat(Concat { axis: given.required("axis", Given::int)? }),
         "Conv" => Op::Conv(given.conv()?),
         "ConvInteger" => Op::ConvInteger(given.conv()?),
@@ -75,7 +103,10 @@ pub fn read(node: &str, op_type: &str, attributes: Vec<AttributeProto>) -> Resul
             strides: given.ints("strides")?,
         }),
         "DequantizeLinear" => Op::DequantizeLinear(DequantizeLinear { axis: given.int("axis")? }),
+        "GlobalAveragePool" => Op::GlobalAveragePool,
+        "HardSwish" => Op::HardSwish,
         "Identity" => Op::Identity,
+        "LeakyRelu" => Op::LeakyRelu(LeakyRelu { alpha: given.float("alpha")? }),
         "MaxPool" => Op::MaxPool(MaxPool {
             auto_pad: given.auto_pad()?,
             ceil_mode: given.int("ceil_mode")?,
@@ -85,9 +116,12 @@ pub fn read(node: &str, op_type: &str, attributes: Vec<AttributeProto>) -> Resul
             storage_order: given.int("storage_order")?,
             strides: given.ints("strides")?,
         }),
+        "Mul" => Op::Mul,
         "QLinearConv" => Op::QLinearConv(given.conv()?),
         "QuantizeLinear" => Op::QuantizeLinear(QuantizeLinear { axis: given.int("axis")? }),
         "Relu" => Op::Relu,
+        "Sigmoid" => Op::Sigmoid,
+        "Transpose" => Op::Transpose(Transpose { perm: given.ints("perm")? }),
         _ => return Err(Unsupported::Operator { op_type: op_type.to_owned() }.into()),
     };
     given.none_left()?;

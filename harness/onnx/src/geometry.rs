@@ -2,11 +2,11 @@
 //! their defaults, become numbers.
 
 use crate::{
-    AutoPad, Conv, ConvTranspose, MaxPool, Window,
+    AutoPad, AveragePool, Conv, ConvTranspose, MaxPool, Window,
     rule::{Broken, Rule, require},
 };
 
-/// How a kernel meets the data: Conv, ConvTranspose and `MaxPool` with every default filled in.
+/// How a kernel meets the data: Conv, ConvTranspose and pooling with every default filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// One entry a spatial axis, outermost first.
@@ -97,6 +97,24 @@ impl MaxPool {
         let axes = windows(input, &kernel, self.strides.as_deref(), self.dilations.as_deref())?;
         let axes = pad(axes, self.auto_pad, self.pads.as_deref(), rounding)?;
         Ok(Geometry { axes, group: 1 })
+    }
+}
+
+impl AveragePool {
+    /// The geometry for a spatial input, outermost extent first, or the first rule that the attributes break.
+    pub fn geometry(&self, input: &[usize]) -> Result<Geometry, Broken> {
+        flag("count_include_pad", self.count_include_pad)?;
+        // what MaxPool has beside these attributes does not concern shapes
+        let windows = MaxPool {
+            auto_pad: self.auto_pad,
+            ceil_mode: self.ceil_mode,
+            dilations: self.dilations.clone(),
+            kernel_shape: self.kernel_shape.clone(),
+            pads: self.pads.clone(),
+            storage_order: None,
+            strides: self.strides.clone(),
+        };
+        windows.geometry(input)
     }
 }
 
@@ -226,7 +244,7 @@ fn windows(
     Ok(axes)
 }
 
-/// Pads the axes of Conv or `MaxPool`, which gives their output extents.
+/// Pads the axes of Conv or of a pooling, which gives their output extents.
 fn pad(
     mut axes: Vec<Axis>,
     auto_pad: Option<AutoPad>,

@@ -68,7 +68,8 @@ pub use graph::{Dim, Graph, Initializer, Node, ValueInfo};
 pub use interface::Interface;
 pub use observed::with_outputs;
 pub use op::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, MaxPool, Op, QuantizeLinear,
+    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DequantizeLinear, LeakyRelu,
+    MaxPool, Op, QuantizeLinear, Transpose,
 };
 pub use ops::resolve_axis;
 pub use outline::{Outline, OutlineNode};

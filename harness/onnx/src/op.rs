@@ -4,7 +4,7 @@ use crate::{Tensor, numbers};
 
 /// An operator of the default ONNX domain with its attributes.
 ///
-/// `Constant` has its attribute `value`. A decoded model has initializers in place of its Constants.
+/// `Constant` has its attribute `value`. The bounds of `Clip` are its inputs min and max, which are optional. A decoded model has initializers in place of its Constants.
 ///
 /// An attribute that is `None` is absent from the encoded node: whether a default is written out or left out is
 /// something backends have differed on, so the two are different graphs.
@@ -14,18 +14,26 @@ use crate::{Tensor, numbers};
 #[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
 pub enum Op {
     Add,
+    AveragePool(AveragePool),
     BatchNormalization(BatchNormalization),
+    Clip,
     Concat(Concat),
     Constant(Tensor),
     Conv(Conv),
     ConvInteger(Conv),
     ConvTranspose(ConvTranspose),
     DequantizeLinear(DequantizeLinear),
+    GlobalAveragePool,
+    HardSwish,
     Identity,
+    LeakyRelu(LeakyRelu),
     MaxPool(MaxPool),
+    Mul,
     QLinearConv(Conv),
     QuantizeLinear(QuantizeLinear),
     Relu,
+    Sigmoid,
+    Transpose(Transpose),
 }
 
 impl Op {
@@ -33,18 +41,26 @@ impl Op {
     pub const fn op_type(&self) -> &'static str {
         match self {
             Self::Add => "Add",
+            Self::AveragePool(_) => "AveragePool",
             Self::BatchNormalization(_) => "BatchNormalization",
+            Self::Clip => "Clip",
             Self::Concat(_) => "Concat",
             Self::Constant(_) => "Constant",
             Self::Conv(_) => "Conv",
             Self::ConvInteger(_) => "ConvInteger",
             Self::ConvTranspose(_) => "ConvTranspose",
             Self::DequantizeLinear(_) => "DequantizeLinear",
+            Self::GlobalAveragePool => "GlobalAveragePool",
+            Self::HardSwish => "HardSwish",
             Self::Identity => "Identity",
+            Self::LeakyRelu(_) => "LeakyRelu",
             Self::MaxPool(_) => "MaxPool",
+            Self::Mul => "Mul",
             Self::QLinearConv(_) => "QLinearConv",
             Self::QuantizeLinear(_) => "QuantizeLinear",
             Self::Relu => "Relu",
+            Self::Sigmoid => "Sigmoid",
+            Self::Transpose(_) => "Transpose",
         }
     }
 }
@@ -145,6 +161,34 @@ pub struct MaxPool {
     pub pads: Option<Vec<i64>>,
     pub storage_order: Option<i64>,
     pub strides: Option<Vec<i64>>,
+}
+
+/// Attributes of ONNX `AveragePool`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct AveragePool {
+    pub auto_pad: Option<AutoPad>,
+    pub ceil_mode: Option<i64>,
+    pub count_include_pad: Option<i64>,
+    pub dilations: Option<Vec<i64>>,
+    pub kernel_shape: Vec<i64>,
+    pub pads: Option<Vec<i64>>,
+    pub strides: Option<Vec<i64>>,
+}
+
+/// Attributes of ONNX `LeakyRelu`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct LeakyRelu {
+    #[serde(default, with = "numbers::optional")]
+    pub alpha: Option<f32>,
+}
+
+/// Attributes of ONNX `Transpose`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is the ONNX attribute of the same name")]
+pub struct Transpose {
+    pub perm: Option<Vec<i64>>,
 }
 
 /// Attributes of ONNX `QuantizeLinear`. Inputs: x, `y_scale`, optional `y_zero_point`.

@@ -128,8 +128,14 @@ rules! {
         "Inputs of Concat agree on every other extent.",
         "onnx/docs/Operators.md#Concat: same shape, except for the axis";
     Flag = "flag",
-        "`ceil_mode` and `storage_order` are 0 or 1.",
-        "onnx/docs/Operators.md#MaxPool, attributes ceil_mode and storage_order";
+        "`ceil_mode`, `count_include_pad` and `storage_order` are 0 or 1.",
+        "onnx/docs/Operators.md#MaxPool, attributes ceil_mode and storage_order; #AveragePool, attribute count_include_pad";
+    BoundShape = "bound-shape",
+        "A bound of Clip is a scalar.",
+        "onnx/docs/Operators.md#Clip, inputs min and max";
+    Permutation = "permutation",
+        "`perm` names each axis of the data once.",
+        "onnx/docs/Operators.md#Transpose, attribute perm: its length must be equal to the rank of the input";
     ScaleShape = "scale-shape",
         "A scale is a scalar, or one value along the axis.",
         "onnx/docs/Operators.md#QuantizeLinear, input y_scale";

@@ -3,8 +3,9 @@
 use half::{bf16, f16};
 use proptest::{collection::vec, option, prelude::*};
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Dim, Graph,
-    Initializer, Interface, MaxPool, Node, Op, QuantizeLinear, Tensor, TensorData, ValueInfo, infer_shapes,
+    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Dim,
+    Graph, Initializer, Interface, LeakyRelu, MaxPool, Node, Op, QuantizeLinear, Tensor, TensorData,
+    Transpose, ValueInfo, infer_shapes,
 };
 
 fn dtype() -> impl Strategy<Value = DataType> {
@@ -74,13 +75,41 @@ fn max_pool() -> impl Strategy<Value = Op> {
     )
 }
 
+fn average_pool() -> impl Strategy<Value = Op> {
+    (auto_pad(), int(), int(), ints(), list(), ints(), ints()).prop_map(
+        |(auto_pad, ceil_mode, count_include_pad, dilations, kernel_shape, pads, strides)| {
+            Op::AveragePool(AveragePool {
+                auto_pad,
+                ceil_mode,
+                count_include_pad,
+                dilations,
+                kernel_shape,
+                pads,
+                strides,
+            })
+        },
+    )
+}
+
 fn op() -> impl Strategy<Value = Op> {
     let float = || option::of(-1e30f32..1e30);
     let batch_normalization = (float(), float(), int()).prop_map(|(epsilon, momentum, training_mode)| {
         Op::BatchNormalization(BatchNormalization { epsilon, momentum, training_mode })
     });
     prop_oneof![
-        prop::sample::select(vec![Op::Add, Op::Relu, Op::Identity]),
+        prop::sample::select(vec![
+            Op::Add,
+            Op::Clip,
+            Op::GlobalAveragePool,
+            Op::HardSwish,
+            Op::Identity,
+            Op::Mul,
+            Op::Relu,
+            Op::Sigmoid,
+        ]),
+        average_pool(),
+        float().prop_map(|alpha| Op::LeakyRelu(LeakyRelu { alpha })),
+        ints().prop_map(|perm| Op::Transpose(Transpose { perm })),
         batch_normalization,
         any::<i64>().prop_map(|axis| Op::Concat(Concat { axis })),
         conv().prop_map(Op::Conv),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use twinfer_onnx::{
-    AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, Initializer, MAX_RANK,
-    MaxPool, Node, Op, QuantizeLinear, Rule, Tensor, TensorData, ValueInfo, infer_shapes,
+    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, Initializer,
+    LeakyRelu, MAX_RANK, MaxPool, Node, Op, QuantizeLinear, Rule, Tensor, TensorData, Transpose, ValueInfo,
+    infer_shapes,
 };
 
 /// A graph with float inputs named A, B, C … of the given shapes, one node and an output Y.
@@ -62,6 +63,18 @@ fn pool(op: MaxPool) -> Sample {
     sample(Op::MaxPool(op), &[&[1, 2, 5]])
 }
 
+fn average(op: AveragePool) -> Sample {
+    sample(Op::AveragePool(AveragePool { kernel_shape: vec![2], ..op }), &[&[1, 2, 5]])
+}
+
+fn transpose(perm: &[i64]) -> Sample {
+    sample(Op::Transpose(Transpose { perm: Some(perm.to_vec()) }), &[&[2, 3, 4]])
+}
+
+fn clip(bound: &[usize]) -> Sample {
+    sample(Op::Clip, &[&[2, 3], bound, bound])
+}
+
 fn quantize(scale: &[usize], zero_point: &[usize]) -> Sample {
     sample(Op::QuantizeLinear(QuantizeLinear::default()), &[&[2, 4, 5], scale, zero_point])
         .with(|graph| graph.inputs[2].dtype = DataType::Int8)
@@ -114,6 +127,17 @@ fn valid_graphs_break_nothing() {
     assert_eq!(normalize(&[4]).output(), [2, 4, 5]);
     assert_eq!(concat(-1, &[2, 4]).output(), [2, 7]);
     assert_eq!(sample(Op::Add, &[&[2, 1], &[3]]).output(), [2, 3]);
+    assert_eq!(sample(Op::Mul, &[&[2, 1], &[3]]).output(), [2, 3]);
+    assert_eq!(average(AveragePool::default()).output(), [1, 2, 4]);
+    assert_eq!(sample(Op::GlobalAveragePool, &[&[2, 3, 4, 5]]).output(), [2, 3, 1, 1]);
+    assert_eq!(transpose(&[1, 2, 0]).output(), [3, 4, 2]);
+    assert_eq!(sample(Op::Transpose(Transpose::default()), &[&[2, 3, 4]]).output(), [4, 3, 2]);
+    for op in [Op::HardSwish, Op::LeakyRelu(LeakyRelu::default()), Op::Sigmoid] {
+        assert_eq!(sample(op, &[&[2, 3]]).output(), [2, 3]);
+    }
+    assert_eq!(clip(&[]).output(), [2, 3]);
+    assert_eq!(clip(&[]).with(|graph| graph.nodes[0].inputs[1].clear()).output(), [2, 3]);
+    assert_eq!(sample(Op::Clip, &[&[2, 3]]).output(), [2, 3]);
 }
 
 fn samples() -> Vec<(Rule, Sample)> {
@@ -196,6 +220,26 @@ fn samples() -> Vec<(Rule, Sample)> {
         (Rule::AxisRange, concat(-3, &[2, 3])),
         (Rule::ConcatExtents, concat(0, &[2, 4])),
         (Rule::Flag, pool(MaxPool { ceil_mode: Some(2), kernel_shape: vec![2], ..MaxPool::default() })),
+        (Rule::Flag, average(AveragePool { count_include_pad: Some(2), ..AveragePool::default() })),
+        (Rule::BoundShape, clip(&[1])),
+        (Rule::SameElementType, clip(&[]).with(|graph| graph.inputs[2].dtype = DataType::Float16)),
+        (Rule::Permutation, transpose(&[0, 1])),
+        (Rule::Permutation, transpose(&[0, 1, 1])),
+        (Rule::Permutation, transpose(&[0, 1, 3])),
+        (Rule::Permutation, transpose(&[0, 1, -1])),
+        (Rule::Permutation, transpose(&[0, 1, 2, 3])),
+        (Rule::DataRank, sample(Op::GlobalAveragePool, &[&[2, 3]])),
+        (
+            Rule::ElementType,
+            average(AveragePool::default()).with(|graph| graph.inputs[0].dtype = DataType::Int8),
+        ),
+        (Rule::OpsetKnown, clip(&[]).with(|graph| graph.opset = 10)),
+        (Rule::OpsetKnown, sample(Op::HardSwish, &[&[2]]).with(|graph| graph.opset = 13)),
+        (
+            Rule::AttributeKnown,
+            average(AveragePool { dilations: Some(vec![1]), ..AveragePool::default() })
+                .with(|graph| graph.opset = 18),
+        ),
         (Rule::ScaleShape, quantize(&[5], &[5])),
         (Rule::ScaleShape, q_linear_conv(&[2])),
         (Rule::ElementType, q_linear_conv(&[6]).with(|graph| graph.inputs[8].dtype = DataType::Float)),

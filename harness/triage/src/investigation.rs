@@ -17,7 +17,8 @@ use crate::{
     neighbors::Neighbors,
     recurrence::Recurrence,
     reduction::Reduction,
-    repeats::Repeater,
+    repeats::{Repeater, Repeats},
+    runs_apart::{AFTER_OTHER_RUNS, depends_on_earlier_runs},
     study::{Experiments, Study},
     suspect::Suspect,
     triage_result::{Confirmed, Reduced, TriageOutcome},
@@ -231,13 +232,59 @@ impl<'a> Investigator<'a> {
         if reduced.is_of(suspect) {
             original.symptom = reduced.smallest.symptom.clone();
         } else {
-            match confirm_reduced(&repeater, suspect, &original, reduced)? {
+            match self.confirm_reduced(&repeater, suspect, &original, reduced)? {
                 Confirmation::NotRecurring => {}
                 Confirmation::Canceled => return Ok(None),
                 Confirmation::Recurring(confirmed) => return Ok(Some(*confirmed)),
             }
         }
         self.confirm_original(&repeater, suspect, &original, reduced)
+    }
+
+    /// Confirms the smaller case to which `original` was reduced: it recurs in a fresh worker, or it is unstable.
+    fn confirm_reduced(
+        self,
+        repeater: &Repeater<'_>,
+        suspect: &Suspect,
+        original: &DivergingCase,
+        reduced: &Reduced,
+    ) -> Result<Confirmation, TriageError> {
+        let smaller = &reduced.smallest;
+        let Some(repeats) = repeater.repeat(smaller, &[], Vec::new())? else {
+            return Ok(Confirmation::Canceled);
+        };
+        let confirmed = repeats
+            .fresh()
+            .and_then(|fresh| DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone()));
+        let repeats = if confirmed.is_some() { repeats } else { repeats.after_campaign(&smaller.evaluated) };
+        let (info, minimal) = match (confirmed, repeats.recurrence()) {
+            (Some(minimal), _) => (repeater.workers.confirming_info(), minimal),
+            (None, Recurrence::Unstable) => repeater.unstable(&repeats, smaller),
+            (None, _) => return Ok(Confirmation::NotRecurring),
+        };
+        let divergences = suspect.divergences().to_vec();
+        let minimal = self.settled(repeater, &repeats, minimal)?;
+        let confirmed = Confirmed::new(info, &original.evaluated, minimal, divergences);
+        Ok(Confirmation::Recurring(Box::new(
+            confirmed.reduced_to(reduced).studied_as(reduced).repeated(&repeats),
+        )))
+    }
+
+    /// `diverging` as what its repeats show it to be, and its runs apart.
+    fn settled(
+        self,
+        repeater: &Repeater<'_>,
+        repeats: &Repeats,
+        diverging: DivergingCase,
+    ) -> Result<DivergingCase, TriageError> {
+        let settled = repeats.settle(diverging);
+        let Repeater { workers, cancellation } = *repeater;
+        let reduction = Reduction { workers, oracle: self.oracle, cancellation };
+        let is_stable = repeats.recurrence() == Recurrence::Stable;
+        if is_stable && depends_on_earlier_runs(&reduction, &settled)? {
+            return Ok(settled.reclassified(Kind::StateDependent, AFTER_OTHER_RUNS));
+        }
+        Ok(settled)
     }
 
     /// What `suspect` shows as far as it is known: its case, or what that was reduced to, as it ran in the campaign.
@@ -283,7 +330,8 @@ impl<'a> Investigator<'a> {
         let is_unstable = repeats.recurrence() == Recurrence::Unstable;
         let confirmed = match recurred {
             Recurred::Fresh(fresh) => {
-                let confirmed = confirmed(repeats.settle(*fresh)).reduced_to(reduced);
+                let fresh = self.settled(repeater, &repeats, *fresh)?;
+                let confirmed = confirmed(fresh).reduced_to(reduced);
                 if reduced.is_of(suspect) { confirmed.studied_as(reduced) } else { confirmed }
             }
             Recurred::AfterOthers(warm, history) if is_unstable => {
@@ -341,33 +389,6 @@ impl<'a> Investigator<'a> {
 /// Whether a case shows its symptom once more; a hang, which takes long, is not tried.
 fn is_steady(reduction: &Reduction<'_>, diverging: &DivergingCase) -> Result<bool, TriageError> {
     Ok(diverging.symptom.kind() != Kind::Hang && reduction.recurs(diverging)?)
-}
-
-/// Confirms the smaller case to which `original` was reduced: it recurs in a fresh worker, or it is unstable.
-fn confirm_reduced(
-    repeater: &Repeater<'_>,
-    suspect: &Suspect,
-    original: &DivergingCase,
-    reduced: &Reduced,
-) -> Result<Confirmation, TriageError> {
-    let smaller = &reduced.smallest;
-    let Some(repeats) = repeater.repeat(smaller, &[], Vec::new())? else {
-        return Ok(Confirmation::Canceled);
-    };
-    let confirmed =
-        repeats.fresh().and_then(|fresh| DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone()));
-    let repeats = if confirmed.is_some() { repeats } else { repeats.after_campaign(&smaller.evaluated) };
-    let (info, minimal) = match (confirmed, repeats.recurrence()) {
-        (Some(minimal), _) => (repeater.workers.confirming_info(), minimal),
-        (None, Recurrence::Unstable) => repeater.unstable(&repeats, smaller),
-        (None, _) => return Ok(Confirmation::NotRecurring),
-    };
-    let divergences = suspect.divergences().to_vec();
-    let minimal = repeats.settle(minimal);
-    let confirmed = Confirmed::new(info, &original.evaluated, minimal, divergences);
-    Ok(Confirmation::Recurring(Box::new(
-        confirmed.reduced_to(reduced).studied_as(reduced).repeated(&repeats),
-    )))
 }
 
 /// The divergences of `confirmed` as those of `variant`, which may have kept memory that its confirmation left untouched.

@@ -52,6 +52,7 @@ mod provisional;
 mod recurrence;
 mod reduction;
 mod repeats;
+mod runs_apart;
 mod scrutiny;
 mod study;
 mod suspect;

@@ -32,7 +32,12 @@ pub fn of(version: Version, reader: Reader, has_gpu: bool) -> Vec<Capability> {
                 rules.push(uint8_dequantization("Found unsupported input type of UINT8"));
             }
         }
-        Reader::Layers => rules.extend([int8_only(), pads_that_depend_on_shapes()]),
+        Reader::Layers => rules.extend([
+            int8_only(),
+            pads_that_depend_on_shapes(),
+            dilated_pooling(),
+            global_pooling_of_dynamic_extents(),
+        ]),
     }
     rules
 }
@@ -136,6 +141,30 @@ fn int8_only() -> Capability {
         "trt-api-int8-only",
         "TensorRT operator reference, Quantize: UINT8 is for DLA only, so the lowering has no layer for it",
         Condition::QuantizedAs(DataType::Uint8),
+    )
+}
+
+fn dilated_pooling() -> Capability {
+    rule(
+        "trt-api-no-dilated-pooling",
+        "TensorRT operator reference, Pooling: the layer has no dilation",
+        Condition::All(vec![
+            Condition::Any(
+                ["AveragePool", "MaxPool"].map(|name| Condition::Operator(name.to_owned())).to_vec(),
+            ),
+            Condition::Dilated,
+        ]),
+    )
+}
+
+fn global_pooling_of_dynamic_extents() -> Capability {
+    rule(
+        "trt-api-dynamic-global-pooling",
+        "the lowering fixes the window of GlobalAveragePool when it builds the network, so it cannot follow a dynamic extent",
+        Condition::All(vec![
+            Condition::Operator("GlobalAveragePool".to_owned()),
+            Condition::DynamicSpatialShape,
+        ]),
     )
 }
 

@@ -12,7 +12,7 @@ mod windows;
 
 use std::collections::HashMap;
 
-use nvinfer::{LayerType, NetworkDefinition, Tensor as Value};
+use nvinfer::{ActivationType, ElementWiseOperation, LayerType, NetworkDefinition, Tensor as Value};
 use twinfer_onnx::{
     DataType, DecodeError, Dim, Graph, Node, Op, RuleViolation, Shapes, Tensor, infer_shapes,
 };
@@ -126,8 +126,16 @@ impl<'n, 'g> Lowering<'n, 'g> {
             Op::Conv(op) => self.conv(node, op),
             Op::ConvTranspose(op) => self.conv_transpose(node, op),
             Op::MaxPool(op) => self.max_pool(node, op),
-            Op::Relu => self.relu(node),
-            Op::Add => self.add(node),
+            Op::AveragePool(op) => self.average_pool(node, op),
+            Op::GlobalAveragePool => self.global_average_pool(node),
+            Op::Relu => self.activation(node, ActivationType::Relu, None),
+            Op::Sigmoid => self.activation(node, ActivationType::Sigmoid, None),
+            Op::LeakyRelu(op) => self.leaky_relu(node, op),
+            Op::HardSwish => self.hard_swish(node),
+            Op::Clip => self.clip(node),
+            Op::Add => self.element_wise(node, ElementWiseOperation::Sum),
+            Op::Mul => self.element_wise(node, ElementWiseOperation::Prod),
+            Op::Transpose(op) => self.transposition(node, op),
             Op::BatchNormalization(op) => self.batch_normalization(node, op),
             Op::Concat(op) => self.concat(node, op),
             Op::Identity => self.identity(node),

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
-use twinfer_case::{Budget, Event, Kind, TrustedVariant};
+use twinfer_case::{Budget, Event, Finding, Kind, TrustedVariant};
 use twinfer_onnx::{Graph, Tensor};
 use twinfer_store::{Start, adopt};
 use twinfer_targets::{Targets, read_case};
@@ -54,14 +54,14 @@ fn divergence_that_needs_history_is_state_dependent() {
     for finding in &findings {
         // a Relu and a bias in one case of several runs diverge by themselves
         assert!(
-            finding.kind != Kind::StateDependent || !finding.preceding.is_empty(),
+            finding.kind != Kind::StateDependent || !finding.preceding.is_empty() || finding.after.runs > 1,
             "no history: {}",
             finding.graph
         );
     }
     let kept = findings
         .iter()
-        .find(|finding| finding.kind == Kind::StateDependent)
+        .find(|finding| finding.kind == Kind::StateDependent && !finding.preceding.is_empty())
         .expect("one finding is state-dependent");
     let golden_cases = tempfile::tempdir().unwrap();
     let folder =
@@ -74,6 +74,21 @@ fn divergence_that_needs_history_is_state_dependent() {
     assert!(recurs(), "{}", kept.graph);
     fs::remove_dir_all(folder.join("preceding")).unwrap();
     assert!(!recurs(), "{} needs no history", kept.graph);
+}
+
+#[test]
+fn divergence_that_needs_earlier_runs_is_state_dependent() {
+    let outcome = against(Role::ErrsInLaterRuns, 100).run();
+    let findings = outcome.findings();
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        assert_eq!(finding.kind, Kind::StateDependent, "{}", finding.graph);
+        assert_eq!((finding.after.runs, finding.preceding.len()), (2, 0), "{}", finding.graph);
+    }
+    // runs of equal inputs that differ show it without an experiment
+    let is_by_experiment =
+        |finding: &Finding| finding.divergences[0].detail.contains("only after other runs of the case");
+    assert!(findings.iter().any(is_by_experiment), "{findings:?}");
 }
 
 #[test]

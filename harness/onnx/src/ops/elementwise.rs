@@ -12,6 +12,13 @@ pub fn infer_relu(inputs: &Inputs) -> Result<TensorType, Broken> {
     Ok(x.clone())
 }
 
+/// The type of an operator of floats, which takes bfloat16 from operator set `bfloat16_since` on.
+pub fn infer_float(inputs: &Inputs, bfloat16_since: i64) -> Result<TensorType, Broken> {
+    let ([x], []) = inputs.take()?;
+    inputs.element_type("X", x.dtype, FLOATS, bfloat16_since)?;
+    Ok(x.clone())
+}
+
 pub fn infer_identity(inputs: &Inputs) -> Result<TensorType, Broken> {
     let ([x], []) = inputs.take()?;
     any_type("input", x.dtype, inputs)?;

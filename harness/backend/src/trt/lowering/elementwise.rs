@@ -1,15 +1,61 @@
 use nvinfer::{ActivationType, ElementWiseOperation, ScaleMode, Tensor as Value};
-use twinfer_onnx::{BatchNormalization, Concat, Node, Tensor, resolve_axis};
+use twinfer_onnx::{BatchNormalization, Concat, LeakyRelu, Node, Tensor, Transpose, resolve_axis};
 
 use super::{Lowering, LoweringError, constants::Elements, no_layer};
 
 /// ONNX's default for the attribute `epsilon` of BatchNormalization.
 const DEFAULT_EPSILON: f32 = 1e-5;
 
+/// ONNX's default for the attribute `alpha` of LeakyRelu.
+const DEFAULT_ALPHA: f32 = 0.01;
+
 impl<'n, 'g> Lowering<'n, 'g> {
-    pub fn relu(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+    /// An activation with the parameters that TensorRT calls α and β, if it has any.
+    pub fn activation(
+        &mut self,
+        node: &'g Node,
+        kind: ActivationType,
+        parameters: Option<(f32, f32)>,
+    ) -> Result<Value<'n>, LoweringError> {
         let x = self.input(node, 0)?;
-        Ok(self.network.add_activation(x, ActivationType::Relu)?.output(0)?)
+        let layer = self.network.add_activation(x, kind)?;
+        if let Some((alpha, beta)) = parameters {
+            layer.set_parameters(alpha, beta)?;
+        }
+        Ok(layer.output(0)?)
+    }
+
+    pub fn leaky_relu(&mut self, node: &'g Node, op: &LeakyRelu) -> Result<Value<'n>, LoweringError> {
+        let alpha = op.alpha.unwrap_or(DEFAULT_ALPHA);
+        self.activation(node, ActivationType::LeakyRelu, Some((alpha, 0.0)))
+    }
+
+    /// `x · max(0, min(1, x / 6 + 0.5))`.
+    pub fn hard_swish(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+        let x = self.input(node, 0)?;
+        let gate = self.activation(node, ActivationType::HardSigmoid, Some((1.0 / 6.0, 0.5)))?;
+        Ok(self.network.add_element_wise(x, gate, ElementWiseOperation::Prod)?.output(0)?)
+    }
+
+    /// A bound that is absent is one that no number exceeds.
+    pub fn clip(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+        let bound = |index: usize, default: f32| match node.input(index) {
+            None => Ok(default),
+            Some(_) => self
+                .known(node, index)
+                .and_then(|bound| bound.to_f64().first().map(|bound| *bound as f32))
+                .ok_or_else(|| no_layer(node, "its bounds are not initializers".to_owned())),
+        };
+        let bounds = (bound(1, f32::MIN)?, bound(2, f32::MAX)?);
+        self.activation(node, ActivationType::Clip, Some(bounds))
+    }
+
+    pub fn transposition(&mut self, node: &'g Node, op: &Transpose) -> Result<Value<'n>, LoweringError> {
+        let rank = self.shape(node, 0).len();
+        let order = op.order(rank).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        let order: Vec<u8> = order.into_iter().map(|axis| axis as u8).collect();
+        let x = self.input(node, 0)?;
+        self.transpose(x, &order)
     }
 
     pub fn identity(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
@@ -17,10 +63,15 @@ impl<'n, 'g> Lowering<'n, 'g> {
         Ok(self.network.add_identity(x)?.output(0)?)
     }
 
-    pub fn add(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+    /// An operation of two inputs that broadcast.
+    pub fn element_wise(
+        &mut self,
+        node: &'g Node,
+        operation: ElementWiseOperation,
+    ) -> Result<Value<'n>, LoweringError> {
         let rank = self.shape(node, 0).len().max(self.shape(node, 1).len());
         let [left, right] = [0, 1].map(|index| self.widened(node, index, rank));
-        self.sum(left?, right?)
+        Ok(self.network.add_element_wise(left?, right?, operation)?.output(0)?)
     }
 
     pub fn sum(&self, left: Value<'n>, right: Value<'n>) -> Result<Value<'n>, LoweringError> {

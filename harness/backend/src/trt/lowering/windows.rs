@@ -1,7 +1,7 @@
 //! Convolutions and pooling: layers with a window.
 
-use nvinfer::{Convolution, Deconvolution, PoolingType, Tensor as Value};
-use twinfer_onnx::{Conv, ConvTranspose, Geometry, MaxPool, Node};
+use nvinfer::{Convolution, Deconvolution, Pooling, PoolingType, Tensor as Value};
+use twinfer_onnx::{AutoPad, AveragePool, Conv, ConvTranspose, Geometry, MaxPool, Node};
 
 use super::{Lowering, LoweringError, constants::Elements, no_layer};
 
@@ -125,19 +125,59 @@ impl<'n, 'g> Lowering<'n, 'g> {
     }
 
     pub fn max_pool(&mut self, node: &'g Node, op: &MaxPool) -> Result<Value<'n>, LoweringError> {
-        let x = self.shape(node, 0);
-        let geometry = op.geometry(&x[2..]).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
-        let window = Window::of(&geometry);
+        let extents = self.spatial_extents(node);
+        let geometry = op.geometry(extents).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        self.check_fixed_pads(node, op.auto_pad.is_some_and(AutoPad::is_same))?;
+        let layer = self.pool(node, PoolingType::Max, &geometry)?;
+        let y = layer.output(0)?;
+        self.spatial(node, y)
+    }
+
+    pub fn average_pool(&mut self, node: &'g Node, op: &AveragePool) -> Result<Value<'n>, LoweringError> {
+        let extents = self.spatial_extents(node);
+        let geometry = op.geometry(extents).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        self.check_fixed_pads(node, op.auto_pad.is_some_and(AutoPad::is_same))?;
+        let layer = self.pool(node, PoolingType::Average, &geometry)?;
+        layer.set_average_count_excludes_padding(op.count_include_pad != Some(1))?;
+        let y = layer.output(0)?;
+        self.spatial(node, y)
+    }
+
+    pub fn global_average_pool(&mut self, node: &'g Node) -> Result<Value<'n>, LoweringError> {
+        let declared = self.input(node, 0)?.shape()?.unwrap_or_default();
+        if declared.iter().skip(2).any(|&extent| extent < 0) {
+            return Err(no_layer(node, "its window follows a dynamic extent".to_owned()));
+        }
+        let extents = self.spatial_extents(node);
+        let op = AveragePool {
+            kernel_shape: extents.iter().map(|&extent| extent as i64).collect(),
+            ..AveragePool::default()
+        };
+        let geometry = op.geometry(extents).map_err(|broken| no_layer(node, format!("{broken:?}")))?;
+        let y = self.pool(node, PoolingType::Average, &geometry)?.output(0)?;
+        self.spatial(node, y)
+    }
+
+    fn spatial_extents(&self, node: &Node) -> &'g [usize] {
+        self.shape(node, 0).get(2..).unwrap_or_default()
+    }
+
+    fn pool(
+        &mut self,
+        node: &'g Node,
+        kind: PoolingType,
+        geometry: &Geometry,
+    ) -> Result<Pooling<'n>, LoweringError> {
+        let window = Window::of(geometry);
         if window.dilation.iter().any(|&dilation| dilation != 1) {
             return Err(no_layer(node, "pooling has no dilation".to_owned()));
         }
         let input = self.planar(node)?;
-        let layer = self.network.add_pooling(input, PoolingType::Max, &window.kernel)?;
+        let layer = self.network.add_pooling(input, kind, &window.kernel)?;
         layer.set_stride(&window.stride)?;
         layer.set_pre_padding(&window.before)?;
         layer.set_post_padding(&window.after)?;
-        let y = layer.output(0)?;
-        self.spatial(node, y)
+        Ok(layer)
     }
 
     /// Pads that follow from extents cannot be fixed where an extent is dynamic.

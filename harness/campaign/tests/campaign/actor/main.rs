@@ -259,6 +259,9 @@ impl Actor {
         if let Some(defect) = self.defect(graph, features, task.hash) {
             outputs::apply(defect, &mut observation);
         }
+        if self.role == Role::ErrsInLaterRuns && features.bias {
+            outputs::apply_to_later_runs(&mut observation);
+        }
         if self.role == Role::MisinfersOrFailsToBuild && features.bias {
             outputs::misinfer(graph, task, &mut observation);
         }

@@ -53,6 +53,11 @@ pub fn apply(defect: Defect, observation: &mut Observation) {
     }
 }
 
+/// Returns wrong values in each run but the first.
+pub fn apply_to_later_runs(observation: &mut Observation) {
+    observation.runs.iter_mut().skip(1).for_each(change_values);
+}
+
 /// Infers vectors, and after parsing fails to build a graph of one node.
 pub fn misinfer(graph: &Graph, task: &Task, observation: &mut Observation) {
     observation.inferred_shapes = Some(graph.outputs.iter().map(|_| vec![1]).collect());

@@ -75,6 +75,8 @@ roles! {
     DependsOnHistory = "depends-on-history",
     /// Returns wrong values for a bias in each run of a case but the first of the process.
     DiffersOnRepeat = "differs-on-repeat",
+    /// Returns wrong values for a bias in each run of a case but the first.
+    ErrsInLaterRuns = "errs-in-later-runs",
     /// Returns wrong values for the first case of the process that has a bias.
     ErrsOnce = "errs-once",
     /// Writes behind a block for a bias if its memory is poisoned, that is, if there are guard bytes to notice it.
