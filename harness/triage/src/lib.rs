@@ -53,6 +53,7 @@ mod recurrence;
 mod reduction;
 mod repeats;
 mod scrutiny;
+mod sites;
 mod study;
 mod suspect;
 mod symptom;

@@ -1,10 +1,11 @@
 //! A *study* finds out by experiments what a minimal case alone cannot tell: under which condition its finding shows, and which of
 //! the mutants that reproduce it do so by accident.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger, Verdict};
 use twinfer_checks::Evaluated;
+use twinfer_golden::Hypothesis;
 use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     diverging_case::DivergingCase,
     neighbors::Neighbors,
     reduction::Reduction,
+    sites::Sites,
     symptom::Symptom,
     witness::{larger_witnesses, witnesses},
 };
@@ -21,6 +23,10 @@ use crate::{
 const MOST_CASES: usize = 192;
 /// The same number for a symptom that ends workers: each needs a new one.
 const MOST_CRASHES: usize = 32;
+/// Cases that run at most beside those of a study to find out the trigger of an explanation.
+const MOST_SITES: usize = 64;
+/// Neighbors that did not run in which the sites of an explanation are looked for.
+const MOST_SEARCHED: usize = 256;
 /// Diverging cases beside the minimal one that an explanation must be tried on.
 const FEWEST: usize = 2;
 
@@ -81,24 +87,60 @@ impl Experiments<'_> {
             self.run_witnesses(minimal, larger_witnesses(case), &mut explanations)?;
         }
         let nodes = describe(case);
-        let trigger = match (subject(&nodes).filter(|_| is_studied(minimal)), self.neighbors) {
-            (Some(subject), Some(neighbors)) => {
-                self.trigger(minimal, subject, neighbors, &mut explanations)?
-            }
+        let subject = subject(&nodes).filter(|_| is_studied(minimal));
+        let mut learner = match (subject, self.neighbors) {
+            (Some(subject), Some(neighbors)) => self.learn(minimal, subject, neighbors, &mut explanations)?,
             _ => None,
         };
-        let circumstances = Circumstances {
-            trigger: trigger.as_ref(),
-            arithmetic: self.reduction.workers.info().description.arithmetic,
-        };
+        let trigger = learner.as_ref().and_then(Learner::trigger);
         let observations = &explanations.observations;
-        let refuted = observations.refuted(&minimal.symptom, circumstances);
-        let known = Study { trigger: trigger.clone(), refuted, composed: None };
+        let refuted = observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
+        let known = Study { trigger, refuted, composed: None };
         if is_reached(&known) {
             return Ok(known);
         }
-        let (refuted, composed) = observations.settle(minimal, known.refuted, circumstances);
-        Ok(Study { trigger, refuted, composed })
+        let study = self.settled(minimal, known.trigger, observations);
+        if let (Some(subject), Some(neighbors), Some(learner)) = (subject, self.neighbors, &mut learner)
+            && !study.trigger.as_ref().is_some_and(Trigger::is_sufficient)
+        {
+            // the trigger may be what contradicts an explanation
+            let without = || self.settled(minimal, None, &explanations.observations);
+            let hypothesis =
+                study.hypothesis(&minimal.symptom).or_else(|| without().hypothesis(&minimal.symptom));
+            let Some(hypothesis) = hypothesis else { return Ok(study) };
+            let sites = self.sites(hypothesis);
+            let informed =
+                self.learn_of_sites(minimal, subject, neighbors, learner, &sites, &mut explanations)?;
+            if informed.is_some() && informed != study.trigger {
+                let informed = self.settled(minimal, informed, &explanations.observations);
+                if informed.hypothesis(&minimal.symptom).is_some() {
+                    return Ok(informed);
+                }
+            }
+        }
+        Ok(study)
+    }
+
+    /// What the cases that ran say of the explanations, given a trigger.
+    fn settled(
+        &self,
+        minimal: &DivergingCase,
+        trigger: Option<Trigger>,
+        observations: &Observations,
+    ) -> Study {
+        let circumstances = self.circumstances(trigger.as_ref());
+        let refuted = observations.refuted(&minimal.symptom, circumstances);
+        let (refuted, composed) = observations.settle(minimal, refuted, circumstances);
+        Study { trigger, refuted, composed }
+    }
+
+    fn circumstances<'t>(&self, trigger: Option<&'t Trigger>) -> Circumstances<'t> {
+        Circumstances { trigger, arithmetic: self.reduction.workers.info().description.arithmetic }
+    }
+
+    fn sites(&self, hypothesis: Hypothesis) -> Sites<'_> {
+        let arithmetic = self.reduction.workers.info().description.arithmetic;
+        Sites { hypothesis, oracle: self.reduction.oracle, arithmetic }
     }
 
     /// The mutants that explain a case, and not its graph with other values.
@@ -134,14 +176,14 @@ impl Experiments<'_> {
         Ok(())
     }
 
-    /// The condition under which `subject` diverges in `neighbors`.
-    fn trigger(
+    /// What tells under which condition `subject` diverges in `neighbors`; `None` if the investigation has to end before.
+    fn learn(
         &self,
         minimal: &DivergingCase,
         subject: &DescribedNode,
         neighbors: &Neighbors,
         explanations: &mut Explanations,
-    ) -> Result<Option<Trigger>, TriageError> {
+    ) -> Result<Option<Learner>, TriageError> {
         let limit = if minimal.symptom.kind() == Kind::Crash { MOST_CRASHES } else { MOST_CASES };
         let operator = subject.operator.as_str();
         let mut learner = Learner::new(subject, &neighbors.described(operator), limit);
@@ -149,19 +191,83 @@ impl Experiments<'_> {
         while self.reduction.cancellation.is_active() {
             let places = learner.propose();
             if places.is_empty() {
-                return Ok(learner.trigger());
+                return Ok(Some(learner));
             }
-            let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
-            for (place, evaluated) in
-                places.into_iter().zip(self.reduction.run_warm(cases, &minimal.symptom)?)
-            {
-                if let Some(diverges) = diverges(&minimal.symptom, &evaluated) {
-                    learner.learn(place, diverges);
-                }
-                explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
+            for (place, diverges) in self.run_neighbors(minimal, operator, neighbors, places, explanations)? {
+                learner.learn(place, diverges);
             }
         }
         Ok(None)
+    }
+
+    /// The condition under which `subject` diverges where an explanation would show, with the evidence of all cases. `learner` has learned of
+    /// cases in which the values may hide what is wrong.
+    fn learn_of_sites(
+        &self,
+        minimal: &DivergingCase,
+        subject: &DescribedNode,
+        neighbors: &Neighbors,
+        learner: &mut Learner,
+        sites: &Sites<'_>,
+        explanations: &mut Explanations,
+    ) -> Result<Option<Trigger>, TriageError> {
+        let operator = subject.operator.as_str();
+        let described = neighbors.described(operator);
+        let learned: Vec<_> = learner.learned().collect();
+        let ran: BTreeSet<_> = learned.iter().map(|(place, _)| *place).collect();
+        let others = (0..described.len()).filter(|place| !ran.contains(place)).take(MOST_SEARCHED);
+        let searched: BTreeSet<_> = others.chain(ran.iter().copied()).collect();
+        let of_case = |place: usize| {
+            let is_searched = searched.contains(&place);
+            let sites =
+                is_searched.then(|| sites.of(neighbors.case(operator, place), &described[place], operator));
+            sites.unwrap_or_default()
+        };
+        let shown: Vec<_> = (0..described.len()).map(of_case).collect();
+        let mut informed = Learner::new(subject, &shown, learned.len() + MOST_SITES);
+        for (place, diverges) in learned.into_iter().filter(|(place, _)| !shown[*place].is_empty()) {
+            informed.learn(place, diverges);
+        }
+        let _lease = self.reduction.workers.lease();
+        while self.reduction.cancellation.is_active() {
+            let places = informed.propose();
+            if places.is_empty() {
+                let trigger = informed.trigger();
+                return Ok(trigger.and_then(|trigger| learner.confirmed(trigger)));
+            }
+            for (place, diverges) in self.run_neighbors(minimal, operator, neighbors, places, explanations)? {
+                informed.learn(place, diverges);
+                learner.learn(place, diverges);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs neighbors: whether each diverges as the minimal case does, if that is known.
+    fn run_neighbors(
+        &self,
+        minimal: &DivergingCase,
+        operator: &str,
+        neighbors: &Neighbors,
+        places: Vec<usize>,
+        explanations: &mut Explanations,
+    ) -> Result<Vec<(usize, bool)>, TriageError> {
+        let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
+        let mut learned = Vec::new();
+        for (place, evaluated) in places.into_iter().zip(self.reduction.run_warm(cases, &minimal.symptom)?) {
+            learned.extend(diverges(&minimal.symptom, &evaluated).map(|diverges| (place, diverges)));
+            explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
+        }
+        Ok(learned)
+    }
+}
+
+impl Study {
+    /// What explains the minimal case of `symptom`: an edit, or a listed mutant that is not refuted. The first of several.
+    fn hypothesis(&self, symptom: &Symptom) -> Option<Hypothesis> {
+        let composed = self.composed.iter().flat_map(Diagnosis::mutant_names);
+        let listed = symptom.diagnosis().iter().filter(|name| !self.refuted.contains(name));
+        composed.chain(listed.map(String::as_str)).find_map(Hypothesis::from_name)
     }
 }
 
