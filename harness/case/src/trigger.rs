@@ -108,6 +108,10 @@ mod tests {
         assert_eq!(stated(kernel), "kernel size is no multiple of stride on some axis");
         assert_eq!(stated(Fact::Even(Axes::Last, Quantity::Extent)), "input extent is even on the last axis");
         assert_eq!(stated(Fact::IsNot(Property::AxisSet)), "axis is not set");
+        assert_eq!(stated(Fact::Odd(Axes::Some, Quantity::LastExtent)), "last extent is odd");
+        let scale = |relation| Fact::Number(Axes::Some, Quantity::SmallestScale, relation, 4);
+        assert_eq!(stated(scale(Relation::Above)), "smallest scale < 2^-4");
+        assert_eq!(stated(scale(Relation::AtMost)), "smallest scale ≥ 2^-4");
     }
 
     #[test]

@@ -101,7 +101,10 @@ impl Experiments<'_> {
         }
         let study = self.settled(minimal, known.trigger, observations);
         if let (Some(subject), Some(neighbors), Some(learner)) = (subject, self.neighbors, &mut learner)
-            && !study.trigger.as_ref().is_some_and(Trigger::is_sufficient)
+            && !study
+                .trigger
+                .as_ref()
+                .is_some_and(|trigger| trigger.facts.is_empty() && trigger.is_sufficient())
         {
             // the trigger may be what contradicts an explanation
             let without = || self.settled(minimal, None, &explanations.observations);

@@ -131,6 +131,9 @@ fn about(quantity: Quantity) -> Vec<Fact> {
             facts.push(Fact::Number(axes, quantity, Relation::Above, number));
             facts.push(Fact::Number(axes, quantity, Relation::AtMost, number));
         }
+        if quantity.is_exponent() {
+            continue;
+        }
         for number in least..=MOST_EQUAL {
             facts.push(Fact::Number(axes, quantity, Relation::Equal, number));
         }

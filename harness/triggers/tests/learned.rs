@@ -85,6 +85,13 @@ fn conditions_of_one_fact_are_learned() {
 }
 
 #[test]
+fn conditions_on_scales_and_on_data_of_any_rank_are_learned() {
+    assert_learned(&CONV, "QuantizeLinear", &[above(Quantity::SmallestScale, 4)]);
+    let odd = Fact::Odd(Axes::Some, Quantity::LastExtent);
+    assert_learned(&CONV, "DequantizeLinear", &[Fact::Is(Property::ScalarScale), odd]);
+}
+
+#[test]
 fn conditions_of_two_facts_are_learned() {
     assert_learned(&CONV, "Conv", &[above(Quantity::Group, 1), above(Quantity::GroupInputs, 1)]);
     assert_learned(&CONV, "Conv", &[above(Quantity::Stride, 1), above(Quantity::Dilation, 1)]);
