@@ -60,7 +60,7 @@ mod symptom;
 mod triage_result;
 mod witness;
 
-pub use cancellation::Cancellation;
+pub use cancellation::{Cancellation, Purpose};
 pub use catalog::Catalog;
 pub use classes::classes;
 pub use dedup::Dedup;

@@ -10,6 +10,7 @@ use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
     TriageError,
+    cancellation::Purpose,
     composition::{Circumstances, Drawn, Observations},
     diverging_case::DivergingCase,
     neighbors::Neighbors,
@@ -172,7 +173,7 @@ impl Experiments<'_> {
     ) -> Result<(), TriageError> {
         if is_studied(diverging) {
             let _lease = self.reduction.workers.lease();
-            for evaluated in self.reduction.run_warm(witnesses, &diverging.symptom)? {
+            for evaluated in self.reduction.run_warm(Purpose::Explanation, witnesses, &diverging.symptom)? {
                 explanations.count(&diverging.symptom, evaluated, Drawn::Witness);
             }
         }
@@ -257,7 +258,9 @@ impl Experiments<'_> {
     ) -> Result<Vec<(usize, bool)>, TriageError> {
         let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
         let mut learned = Vec::new();
-        for (place, evaluated) in places.into_iter().zip(self.reduction.run_warm(cases, &minimal.symptom)?) {
+        for (place, evaluated) in
+            places.into_iter().zip(self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?)
+        {
             learned.extend(diverges(&minimal.symptom, &evaluated).map(|diverges| (place, diverges)));
             explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
         }
