@@ -13,7 +13,7 @@ use crate::{
     cancellation::Purpose,
     composition::{Circumstances, Drawn, Observations},
     diverging_case::DivergingCase,
-    neighbors::Neighbors,
+    neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
     symptom::Symptom,
@@ -62,6 +62,15 @@ pub struct Experiments<'a> {
     pub neighbors: Option<&'a Neighbors>,
 }
 
+/// The cases among which the trigger of a node that diverges is looked for.
+struct Neighborhood<'a> {
+    /// The node.
+    subject: &'a DescribedNode,
+    neighbors: &'a Neighbors,
+    /// What the nodes of the neighbors are like.
+    described: Described,
+}
+
 /// How often the mutants that explain a case explain its graph with other values.
 #[derive(Default)]
 struct Explanations {
@@ -88,10 +97,10 @@ impl Experiments<'_> {
             self.run_witnesses(minimal, larger_witnesses(case), &mut explanations)?;
         }
         let nodes = describe(case);
-        let subject = subject(&nodes).filter(|_| is_studied(minimal));
-        let mut learner = match (subject, self.neighbors) {
-            (Some(subject), Some(neighbors)) => self.learn(minimal, subject, neighbors, &mut explanations)?,
-            _ => None,
+        let neighborhood = self.neighborhood(minimal, &nodes);
+        let mut learner = match &neighborhood {
+            Some(neighborhood) => self.learn(minimal, neighborhood, &mut explanations)?,
+            None => None,
         };
         let trigger = learner.as_ref().and_then(Learner::trigger);
         let observations = &explanations.observations;
@@ -101,28 +110,38 @@ impl Experiments<'_> {
             return Ok(known);
         }
         let study = self.settled(minimal, known.trigger, observations);
-        if let (Some(subject), Some(neighbors), Some(learner)) = (subject, self.neighbors, &mut learner)
-            && !study
-                .trigger
-                .as_ref()
-                .is_some_and(|trigger| trigger.facts.is_empty() && trigger.is_sufficient())
+        if let (Some(neighborhood), Some(learner)) = (&neighborhood, &mut learner)
+            && !study.trigger.as_ref().is_some_and(is_certain)
         {
-            // the trigger may be what contradicts an explanation
-            let without = || self.settled(minimal, None, &explanations.observations);
-            let hypothesis =
-                study.hypothesis(&minimal.symptom).or_else(|| without().hypothesis(&minimal.symptom));
-            let Some(hypothesis) = hypothesis else { return Ok(study) };
-            let sites = self.sites(hypothesis);
-            let informed =
-                self.learn_of_sites(minimal, subject, neighbors, learner, &sites, &mut explanations)?;
-            if informed.is_some() && informed != study.trigger {
-                let informed = self.settled(minimal, informed, &explanations.observations);
-                if informed.hypothesis(&minimal.symptom).is_some() {
-                    return Ok(informed);
-                }
-            }
+            let informed = self.informed(minimal, neighborhood, &study, learner, &mut explanations)?;
+            return Ok(informed.unwrap_or(study));
         }
         Ok(study)
+    }
+
+    /// The study with the trigger that is learned from the nodes at which an explanation would show; `None` if there is no explanation, or no
+    /// reason for another trigger.
+    fn informed(
+        &self,
+        minimal: &DivergingCase,
+        neighborhood: &Neighborhood<'_>,
+        study: &Study,
+        learner: &mut Learner,
+        explanations: &mut Explanations,
+    ) -> Result<Option<Study>, TriageError> {
+        let symptom = &minimal.symptom;
+        // the trigger may be what contradicts an explanation
+        let without_trigger = || self.settled(minimal, None, &explanations.observations);
+        let hypothesis = study.hypothesis(symptom).or_else(|| without_trigger().hypothesis(symptom));
+        let Some(hypothesis) = hypothesis else { return Ok(None) };
+        let sites = self.sites(hypothesis);
+        let trigger = self.learn_of_sites(minimal, neighborhood, &sites, learner, explanations)?;
+        let is_upheld = |trigger: &Trigger| trigger.is_sufficient() && learner.upholds(trigger);
+        if trigger.is_none() || study.trigger.as_ref().is_some_and(is_upheld) {
+            return Ok(None);
+        }
+        let informed = self.settled(minimal, trigger, &explanations.observations);
+        Ok(Some(informed).filter(|informed| informed.hypothesis(symptom).is_some()))
     }
 
     /// What the cases that ran say of the explanations, given a trigger.
@@ -180,55 +199,52 @@ impl Experiments<'_> {
         Ok(())
     }
 
-    /// What tells under which condition `subject` diverges in `neighbors`; `None` if the investigation has to end before.
+    /// Where the trigger of a minimal case with these nodes is looked for; `None` if it is not.
+    fn neighborhood<'n>(
+        &'n self,
+        minimal: &DivergingCase,
+        nodes: &'n [DescribedNode],
+    ) -> Option<Neighborhood<'n>> {
+        let subject = subject(nodes).filter(|_| is_studied(minimal))?;
+        let neighbors = self.neighbors?;
+        Some(Neighborhood { subject, neighbors, described: neighbors.described(&subject.operator) })
+    }
+
+    /// What tells under which condition cases of a neighborhood diverge; `None` if the investigation has to end before.
     fn learn(
         &self,
         minimal: &DivergingCase,
-        subject: &DescribedNode,
-        neighbors: &Neighbors,
+        neighborhood: &Neighborhood<'_>,
         explanations: &mut Explanations,
     ) -> Result<Option<Learner>, TriageError> {
         let limit = if minimal.symptom.kind() == Kind::Crash { MOST_CRASHES } else { MOST_CASES };
-        let operator = subject.operator.as_str();
-        let mut learner = Learner::new(subject, &neighbors.described(operator), limit);
+        let mut learner = Learner::new(neighborhood.subject, &neighborhood.described, limit);
         let _lease = self.reduction.workers.lease();
         while self.reduction.cancellation.is_active() {
             let places = learner.propose();
             if places.is_empty() {
                 return Ok(Some(learner));
             }
-            for (place, diverges) in self.run_neighbors(minimal, operator, neighbors, places, explanations)? {
+            for (place, diverges) in self.run_neighbors(minimal, neighborhood, places, explanations)? {
                 learner.learn(place, diverges);
             }
         }
         Ok(None)
     }
 
-    /// The condition under which `subject` diverges where an explanation would show, with the evidence of all cases. `learner` has learned of
-    /// cases in which the values may hide what is wrong.
+    /// The condition under which cases diverge where an explanation would show, with the evidence of all cases. `learner` has learned of cases
+    /// in which the values may hide what is wrong, and learns of those that run.
     fn learn_of_sites(
         &self,
         minimal: &DivergingCase,
-        subject: &DescribedNode,
-        neighbors: &Neighbors,
-        learner: &mut Learner,
+        neighborhood: &Neighborhood<'_>,
         sites: &Sites<'_>,
+        learner: &mut Learner,
         explanations: &mut Explanations,
     ) -> Result<Option<Trigger>, TriageError> {
-        let operator = subject.operator.as_str();
-        let described = neighbors.described(operator);
         let learned: Vec<_> = learner.learned().collect();
-        let ran: BTreeSet<_> = learned.iter().map(|(place, _)| *place).collect();
-        let others = (0..described.len()).filter(|place| !ran.contains(place)).take(MOST_SEARCHED);
-        let searched: BTreeSet<_> = others.chain(ran.iter().copied()).collect();
-        let of_case = |place: usize| {
-            let is_searched = searched.contains(&place);
-            let sites =
-                is_searched.then(|| sites.of(neighbors.case(operator, place), &described[place], operator));
-            sites.unwrap_or_default()
-        };
-        let shown: Vec<_> = (0..described.len()).map(of_case).collect();
-        let mut informed = Learner::new(subject, &shown, learned.len() + MOST_SITES);
+        let shown = neighborhood.sites(sites, learned.iter().map(|(place, _)| *place).collect());
+        let mut informed = Learner::new(neighborhood.subject, &shown, learned.len() + MOST_SITES);
         for (place, diverges) in learned.into_iter().filter(|(place, _)| !shown[*place].is_empty()) {
             informed.learn(place, diverges);
         }
@@ -239,7 +255,7 @@ impl Experiments<'_> {
                 let trigger = informed.trigger();
                 return Ok(trigger.and_then(|trigger| learner.confirmed(trigger)));
             }
-            for (place, diverges) in self.run_neighbors(minimal, operator, neighbors, places, explanations)? {
+            for (place, diverges) in self.run_neighbors(minimal, neighborhood, places, explanations)? {
                 informed.learn(place, diverges);
                 learner.learn(place, diverges);
             }
@@ -251,20 +267,38 @@ impl Experiments<'_> {
     fn run_neighbors(
         &self,
         minimal: &DivergingCase,
-        operator: &str,
-        neighbors: &Neighbors,
+        neighborhood: &Neighborhood<'_>,
         places: Vec<usize>,
         explanations: &mut Explanations,
     ) -> Result<Vec<(usize, bool)>, TriageError> {
-        let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
+        let cases = places.iter().map(|place| neighborhood.case(*place)).collect();
+        let ran = self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
         let mut learned = Vec::new();
-        for (place, evaluated) in
-            places.into_iter().zip(self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?)
-        {
+        for (place, evaluated) in places.into_iter().zip(ran) {
             learned.extend(diverges(&minimal.symptom, &evaluated).map(|diverges| (place, diverges)));
             explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
         }
         Ok(learned)
+    }
+}
+
+impl Neighborhood<'_> {
+    fn case(&self, place: usize) -> Case {
+        self.neighbors.case(&self.subject.operator, place)
+    }
+
+    /// The sites of each case, as far as it is one that `ran` or one of the first others.
+    fn sites(&self, sites: &Sites<'_>, ran: BTreeSet<usize>) -> Vec<Vec<DescribedNode>> {
+        let places = 0..self.described.len();
+        let others = places.clone().filter(|place| !ran.contains(place)).take(MOST_SEARCHED);
+        let searched: BTreeSet<_> = others.chain(ran.iter().copied()).collect();
+        let of_case = |place: usize| {
+            let is_searched = searched.contains(&place);
+            let found = is_searched
+                .then(|| sites.of(self.case(place), &self.described[place], &self.subject.operator));
+            found.unwrap_or_default()
+        };
+        places.map(of_case).collect()
     }
 }
 
@@ -296,6 +330,11 @@ impl Explanations {
         };
         symptom.diagnosis().iter().filter(is_refuted).cloned().collect()
     }
+}
+
+/// Whether a trigger says that the finding shows nearly always.
+const fn is_certain(trigger: &Trigger) -> bool {
+    trigger.facts.is_empty() && trigger.is_sufficient()
 }
 
 /// Whether a case shows a symptom; `None` if it shows something else, or if nothing was compared.

@@ -174,3 +174,38 @@ fn condition_that_few_cases_satisfy_is_learned() {
     let (trigger, ran) = learned(&pool, "Conv", &facts);
     assert!(trigger.is_some() && count < 16, "of {count} cases, {ran} ran");
 }
+
+/// A node that diverges only if a value shows it, which is so at the places that are a multiple of three.
+#[test]
+fn condition_of_nodes_that_show_an_error_has_the_evidence_of_all_cases() {
+    let pool = pool(&CONV, 900);
+    let facts = [above(Quantity::Group, 1)];
+    let shows = |place: usize| place.is_multiple_of(3);
+    let diverges = |place: usize| shows(place) && satisfies(&pool[place], "Conv", &facts);
+    let minimal = pool.iter().flatten().find(|node| node.operator == "Conv" && node.has(facts[0]));
+    let minimal = minimal.expect("a node that is wrong");
+    let mut learner = Learner::new(minimal, &pool, 120);
+    run(&mut learner, diverges);
+    let shown: Pool = pool
+        .iter()
+        .enumerate()
+        .map(|(place, nodes)| if shows(place) { nodes.clone() } else { vec![] })
+        .collect();
+    let learned: Vec<_> = learner.learned().collect();
+    let mut informed = Learner::new(minimal, &shown, learned.len() + 64);
+    for (place, diverges) in learned.iter().filter(|(place, _)| shows(*place)) {
+        informed.learn(*place, *diverges);
+    }
+    let more = run(&mut informed, diverges);
+    assert!(more <= 64 && informed.learned().all(|(place, _)| shows(place)));
+    let trigger = informed.trigger().expect("it is learned");
+    assert_eq!(trigger.facts, facts);
+    assert!(trigger.is_sufficient(), "every node that shows the error diverges: {trigger}");
+    assert!(learner.upholds(&trigger));
+    let confirmed = learner.confirmed(trigger.clone()).expect("no other case diverges");
+    assert!(!confirmed.is_sufficient(), "most cases hide the error: {confirmed}");
+    let narrower = [facts[0], Fact::Is(Property::Bias)].to_vec();
+    assert!(!learner.upholds(&Trigger { facts: narrower, ..trigger.clone() }), "others diverge too");
+    let other = Trigger { facts: vec![facts[0], Fact::IsNot(Property::Bias)], ..trigger };
+    assert_eq!(learner.confirmed(other), None, "cases that just miss it diverge");
+}
