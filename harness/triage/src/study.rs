@@ -333,7 +333,7 @@ impl Explanations {
 }
 
 /// Whether a trigger says that the finding shows nearly always.
-const fn is_certain(trigger: &Trigger) -> bool {
+fn is_certain(trigger: &Trigger) -> bool {
     trigger.facts.is_empty() && trigger.is_sufficient()
 }
 

@@ -103,12 +103,12 @@ impl Learner {
         100 * unexpected as u64 <= STRAY * diverging.len() as u64
     }
 
-    /// The same condition with what the cases that were learned here say of it; `None` if too many diverge that just miss it.
+    /// A condition that was learned where an error would show, with what the cases that were learned here say of it; `None` if too many diverge that just miss it.
     pub fn confirmed(&self, trigger: Trigger) -> Option<Trigger> {
         let satisfying = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(0));
         let missing = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(1));
         let is_missed = 100 * missing.diverging <= STRAY * missing.cases;
-        is_missed.then_some(Trigger { satisfying, missing, ..trigger })
+        is_missed.then_some(Trigger { satisfying, missing, shown: Some(trigger.satisfying), ..trigger })
     }
 
     /// The cases to run next, by their places, none of them twice; none at all if nothing more is to be learned.
@@ -136,7 +136,7 @@ impl Learner {
             && satisfying.diverging >= FEWEST_DIVERGING
             && 100 * satisfying.diverging >= DIVERGING * satisfying.cases
             && 100 * missing.diverging <= STRAY * missing.cases;
-        is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing })
+        is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing, shown: None })
     }
 
     /// What the cases that ran so far say of those to come: if nearly none diverges, it may be those that are most like the minimal case.

@@ -203,7 +203,8 @@ fn condition_of_nodes_that_show_an_error_has_the_evidence_of_all_cases() {
     assert!(trigger.is_sufficient(), "every node that shows the error diverges: {trigger}");
     assert!(learner.upholds(&trigger));
     let confirmed = learner.confirmed(trigger.clone()).expect("no other case diverges");
-    assert!(!confirmed.is_sufficient(), "most cases hide the error: {confirmed}");
+    assert!(confirmed.is_sufficient() && confirmed.shown == Some(trigger.satisfying));
+    assert!(confirmed.satisfying.cases > trigger.satisfying.cases, "the others hide the error: {confirmed}");
     let narrower = [facts[0], Fact::Is(Property::Bias)].to_vec();
     assert!(!learner.upholds(&Trigger { facts: narrower, ..trigger.clone() }), "others diverge too");
     let other = Trigger { facts: vec![facts[0], Fact::IsNot(Property::Bias)], ..trigger };
