@@ -28,3 +28,21 @@ pub fn concat(parts: &[&Value], axis: usize, shape: Vec<usize>) -> Value {
         shape,
     }
 }
+
+/// The first `extent` indices along `axis`, where there are more: an edit may join more than a node does.
+pub fn first_of_axis(value: Value, axis: usize, extent: usize) -> Value {
+    let all = value.shape[axis];
+    if all <= extent {
+        return value;
+    }
+    let inner: usize = value.shape[axis + 1..].iter().product();
+    let is_kept = |place: &usize| place / inner % all < extent;
+    let places: Vec<_> = (0..value.elements.len()).filter(is_kept).map(Some).collect();
+    let shape: Vec<_> = value
+        .shape
+        .iter()
+        .enumerate()
+        .map(|(place, own)| if place == axis { extent } else { *own })
+        .collect();
+    value.gathered(&shape, &places)
+}

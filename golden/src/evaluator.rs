@@ -15,7 +15,7 @@ use crate::{
     Arithmetic, Entry, Evaluation, Limits, Reference, Unknown,
     activation::{self, Bounds},
     batch_normalization::{self, batch_normalization},
-    concat::concat,
+    concat::{concat, first_of_axis},
     edited::Edited,
     elementwise::{add, mul, relu},
     pooling::{Windows, average, extra, max_pool, reduce},
@@ -295,7 +295,9 @@ impl<'a> Evaluator<'a> {
         let parts: Vec<_> = (0..node.inputs.len()).map(part).collect();
         let parts: Vec<&Value> = parts.iter().map(|part| &**part).collect();
         let axis = resolve_axis(op.axis, parts[0].shape.len()).map_err(|fault| broken(node, fault))?;
-        Ok(concat(&parts, axis, self.shape(node)))
+        let mut shape = self.shape(node);
+        let stated = std::mem::replace(&mut shape[axis], parts.iter().map(|part| part.shape[axis]).sum());
+        Ok(first_of_axis(concat(&parts, axis, shape), axis, stated))
     }
 
     fn average_pool(&mut self, op: &AveragePool, node: &Node) -> Result<Value, Unknown> {

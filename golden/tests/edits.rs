@@ -7,6 +7,7 @@ use nodes::one_node;
 use twinfer_golden::{
     Agreement, Arithmetic, Edit, Evaluation, Hypothesis, Limits, Mutant, Operator, evaluate, evaluate_edited,
 };
+use twinfer_onnx::{Concat, DataType, Graph, Node, Op, Tensor, TensorData, ValueInfo};
 
 /// Graphs that are drawn for each operator at most.
 const GRAPHS: u64 = 3000;
@@ -120,4 +121,36 @@ fn clauses_say_what_an_edit_changes() {
     .map(|name| Edit::from_name(name).map_or_else(|| name.to_owned(), Edit::clause))
     .to_vec();
     insta::assert_snapshot!(clauses.join("\n"));
+}
+
+/// What Concat gives for inputs of these elements with a mistake.
+fn joined(inputs: &[&[f32]], mistake: &str) -> Vec<f64> {
+    let names: Vec<_> = (0..inputs.len()).map(|place| format!("x{place}")).collect();
+    let value = |name: &String| ValueInfo { name: name.clone(), dtype: DataType::Float, shape: None };
+    let graph = Graph {
+        opset: 17,
+        inputs: names.iter().map(value).collect(),
+        initializers: Vec::new(),
+        nodes: vec![Node {
+            name: "concat".to_owned(),
+            op: Op::Concat(Concat { axis: 0 }),
+            inputs: names.clone(),
+            outputs: vec!["y".to_owned()],
+        }],
+        outputs: vec![value(&"y".to_owned())],
+    };
+    let tensor = |data: &&[f32]| Tensor { shape: vec![data.len()], data: TensorData::Float(data.to_vec()) };
+    let inputs: Vec<_> = inputs.iter().map(tensor).collect();
+    let mistake = Hypothesis::Composed(Edit::from_name(mistake).expect("it is an edit"));
+    let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
+    let given = evaluate_edited(&graph, &inputs, arithmetic, mistake, None, limits);
+    given.expect("a valid graph").outputs[0].values.clone()
+}
+
+#[test]
+fn other_inputs_are_joined_as_far_as_the_output_reaches() {
+    let mistake = "concat-inputs-last-but-one-for-last";
+    assert_eq!(joined(&[&[1.0], &[2.0, 3.0], &[4.0]], mistake), [1.0, 2.0, 3.0, 2.0]);
+    assert_eq!(joined(&[&[1.0], &[2.0], &[3.0, 4.0]], mistake), [1.0, 2.0, 3.0, 4.0], "too few to join");
+    assert_eq!(joined(&[&[1.0], &[2.0, 3.0]], "concat-inputs-exchanged-in-pairs"), [2.0, 3.0, 1.0]);
 }

@@ -91,6 +91,21 @@ fn planted_bug_is_explained_by_an_edit() {
 }
 
 #[test]
+fn values_that_hide_a_planted_bug_do_not_mislead_its_trigger() {
+    // the difference to the zero point wraps around in 8 bits if there is one scale, which small integers do not show
+    const CASE: [&str; 4] = ["--cases", "1", "--shard", "9/1000"];
+    const EDIT: &str = "dequantizelinear-difference-wrapped";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(outcome) = fuzz_with(&out, &[planted("52")], &CASE) else { return };
+    let findings = findings(&out);
+    let [finding] = &findings[..] else { panic!("{}", outcome.shown()) };
+    let trigger = finding.trigger.as_ref().map(twinfer_case::Trigger::condition);
+    assert_eq!(trigger.as_deref(), Some("DequantizeLinear where number of scales = 1"));
+    assert_eq!(finding.diagnosis, [EDIT], "{}", outcome.shown());
+}
+
+#[test]
 fn node_that_is_wrong_alone_refutes_what_explains_its_case() {
     // the last of two inputs of Concat is rounded to FLOAT16: behind a Conv, that looks like sums in FLOAT16
     const CASE: [&str; 4] = ["--cases", "1", "--shard", "934/1000"];

@@ -29,7 +29,7 @@ pub enum Calculation {
     InputsRotated,
     FirstInputForAll,
     LastInputForAll,
-    /// Other inputs of the same shape are joined.
+    /// Other inputs are joined, as much of them as the output holds.
     InputsRead(Reindexing),
     BiasPerKernelPosition,
     BiasPerInputChannel,
@@ -160,14 +160,12 @@ impl Calculation {
             (Self::FirstInputForAll, [first, others @ ..]) => copy(first.as_ref(), others),
             (Self::LastInputForAll, [others @ .., last]) => copy(last.as_ref(), others),
             (Self::InputsRead(reindexing), inputs) => {
-                let read = inputs.to_vec();
-                for (place, input) in inputs.iter_mut().enumerate() {
-                    let other = reindexing.source(place, read.len(), 1).and_then(|from| read[from].as_ref());
-                    if let Some((input, other)) = input.as_mut().zip(other)
-                        && input.shape == other.shape
-                    {
-                        *input = other.clone();
-                    }
+                let count = inputs.len();
+                let source = |place: usize| reindexing.source(place, count, 1).unwrap_or(place);
+                let read: Vec<_> = (0..count).map(|place| inputs[source(place)].clone()).collect();
+                // what is too short for the output is not made up
+                if elements(&read) >= elements(inputs) {
+                    inputs.clone_from_slice(&read);
                 }
             }
             (Self::LargestScaleForAll, [_, Some(scale), ..]) => {
@@ -330,7 +328,7 @@ impl Calculation {
     pub fn clause(self) -> String {
         let clause = match self {
             Self::InputsRead(reindexing) => {
-                return format!("joins {}, of those that have the same shape", reindexing.clause("input"));
+                return format!("joins {}, as much of it as the output holds", reindexing.clause("input"));
             }
             Self::BiasPerKernelPosition => "adds the bias once for each position of the kernel",
             Self::BiasPerInputChannel => "adds the bias once for each input channel of a group",
@@ -400,6 +398,11 @@ fn along_axis(op: &Op, x: &Value, parameter: &Value) -> impl Fn(usize) -> f64 + 
     let inner: usize = x.shape.iter().skip(axis + 1).product();
     let elements = parameter.elements.clone();
     move |place| elements.get(place / inner.max(1) % elements.len().max(1)).copied().unwrap_or(0.0)
+}
+
+/// The number of elements of all inputs.
+fn elements(inputs: &Inputs) -> usize {
+    inputs.iter().flatten().map(|input| input.elements.len()).sum()
 }
 
 fn copy(from: Option<&Value>, to: &mut Inputs) {

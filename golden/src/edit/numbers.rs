@@ -107,9 +107,19 @@ impl NumberEdit {
             Change::AtMost(1),
             Change::AtMost(2),
         ];
-        let others = others.iter().filter(|other| **other != numbers);
-        let taken = others.flat_map(|other| [Change::Of(*other), Change::ExchangedWith(*other)]);
-        let scoped = each.into_iter().chain(taken).flat_map(|change| {
+        // what is at least 1 and at most 1 is the default
+        let each = each.into_iter().filter(|change| *change != Change::AtMost(numbers.default()));
+        let taken = others.iter().enumerate().filter(|(_, other)| **other != numbers);
+        let own_place = others.iter().position(|other| *other == numbers);
+        let taken = taken.flat_map(|(place, other)| {
+            // an exchange is the same from either side, and no exchange if the other numbers do not count
+            let is_new = other.default() != numbers.default() || own_place.is_none_or(|own| own < place);
+            let counts =
+                shapes == Shapes::Following || !matches!(other, Numbers::PadsEnd | Numbers::OutputPadding);
+            let exchanged = Some(Change::ExchangedWith(*other)).filter(|_| is_new && counts);
+            [Some(Change::Of(*other)), exchanged].into_iter().flatten()
+        });
+        let scoped = each.chain(taken).flat_map(|change| {
             [Scope::All, Scope::First, Scope::Last].map(|scope| Self { numbers, change, scope, shapes })
         });
         let across = [Change::First, Change::Last, Change::Reversed, Change::Largest, Change::Smallest];

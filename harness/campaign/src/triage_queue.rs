@@ -17,8 +17,8 @@ use crossbeam_channel::Sender;
 use tracing::debug;
 use twinfer_case::{Budget, Investigating};
 use twinfer_triage::{
-    Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Reduced, Suspect,
-    TriageOutcome, TriageResult,
+    Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Purpose, Reduced,
+    Suspect, TriageOutcome, TriageResult,
 };
 use twinfer_workers::{HostContext, TriageWorkers};
 
@@ -260,7 +260,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 case = suspect.index,
                 variant,
                 outcome = name_of(&outcome),
-                candidates = cancellation.candidates(),
+                reduction = cancellation.ran(Purpose::Reduction),
+                explanation = cancellation.ran(Purpose::Explanation),
+                trigger = cancellation.ran(Purpose::Trigger),
                 millis = begun.elapsed().as_millis() as u64,
                 "investigation ended"
             );

@@ -108,6 +108,10 @@ pub enum Quantity {
     Pads,
     /// An entry of `output_padding`.
     OutputPadding,
+    /// The last extent of the data, which may have any number of axes.
+    LastExtent,
+    /// The power of two, negated, that is the largest one not above the smallest scale of a quantizer: 4 for scales from 1/16 to less than 1/8.
+    SmallestScale,
 }
 
 impl Quantity {
@@ -135,6 +139,8 @@ impl Quantity {
             Self::PadEnd => "pad at the end",
             Self::Pads => "sum of the pads",
             Self::OutputPadding => "output_padding",
+            Self::LastExtent => "last extent",
+            Self::SmallestScale => "smallest scale",
         }
     }
 
@@ -159,8 +165,19 @@ impl Quantity {
     pub const fn may_be_zero(self) -> bool {
         matches!(
             self,
-            Self::Rank | Self::Axis | Self::PadBegin | Self::PadEnd | Self::Pads | Self::OutputPadding
+            Self::Rank
+                | Self::Axis
+                | Self::PadBegin
+                | Self::PadEnd
+                | Self::Pads
+                | Self::OutputPadding
+                | Self::SmallestScale
         )
+    }
+
+    /// Whether its value is the exponent of a power of two, which is neither even nor odd.
+    pub const fn is_exponent(self) -> bool {
+        matches!(self, Self::SmallestScale)
     }
 
     /// Whether it is a number of channels.
@@ -292,6 +309,11 @@ impl fmt::Display for Fact {
         match *self {
             Self::Is(property) => f.write_str(property.is()),
             Self::IsNot(property) => f.write_str(property.is_not()),
+            Self::Number(_, quantity, relation, number) if quantity.is_exponent() => {
+                // a larger exponent, which is negated, makes a smaller number
+                let verb = if relation == Relation::Above { "<" } else { "≥" };
+                write!(f, "{} {verb} 2^{}", quantity.words(), -number)
+            }
             Self::Number(place, quantity, relation, number) => {
                 let verb = relation.words(quantity);
                 write!(f, "{} {verb} {number}{}", quantity.words(), place.words(quantity))

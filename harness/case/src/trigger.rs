@@ -18,6 +18,10 @@ pub struct Trigger {
     pub satisfying: Tally,
     /// What cases came to that satisfy all of the condition but one fact.
     pub missing: Tally,
+    /// What those of the cases came to that satisfy the condition at a node at which the explanation would show; `None` if none was used to find
+    /// the condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Tally>,
 }
 
 /// How many of some cases showed a finding.
@@ -36,19 +40,23 @@ const MOST: u64 = 75;
 const MOST_WITHOUT_FACTS: u64 = 90;
 
 impl Trigger {
-    /// Whether nearly all cases that satisfy the condition diverge. Otherwise the finding also depends on what is no fact, such as
-    /// values.
-    pub const fn is_sufficient(&self) -> bool {
+    /// Whether nearly all cases that satisfy the condition diverge, as far as the explanation, if there is one, would show in them. Otherwise
+    /// the finding also depends on what is no fact, such as values.
+    pub fn is_sufficient(&self) -> bool {
+        self.is_nearly_always(self.shown.unwrap_or(self.satisfying))
+    }
+
+    /// Whether nearly all of some cases diverge.
+    const fn is_nearly_always(&self, Tally { diverging, cases }: Tally) -> bool {
         let most = if self.facts.is_empty() { MOST_WITHOUT_FACTS } else { MOST };
-        let Tally { diverging, cases } = self.satisfying;
         diverging * 100 >= most * cases
     }
 
     /// The condition with what a reader has to know of its evidence: how often it holds if the finding does not nearly always show.
     pub fn remark(&self) -> String {
         let Tally { diverging, cases } = self.satisfying;
-        let often =
-            if self.is_sufficient() { String::new() } else { format!(" (in {diverging} of {cases} cases)") };
+        let is_always = self.is_nearly_always(self.satisfying);
+        let often = if is_always { String::new() } else { format!(" (in {diverging} of {cases} cases)") };
         format!("{}{often}", self.condition())
     }
 
@@ -67,6 +75,9 @@ impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { diverging, cases } = self.satisfying;
         write!(f, "{}: {diverging} of {cases} cases that satisfy this diverge", self.condition())?;
+        if let Some(Tally { diverging, cases }) = self.shown {
+            write!(f, " ({diverging} of {cases} in which the error would show)")?;
+        }
         if self.missing.cases > 0 {
             write!(
                 f,
@@ -85,7 +96,7 @@ mod tests {
 
     fn trigger(facts: Vec<Fact>, missing: Tally) -> String {
         let satisfying = Tally { diverging: 60, cases: 60 };
-        Trigger { operator: "Conv".to_owned(), facts, satisfying, missing }.to_string()
+        Trigger { operator: "Conv".to_owned(), facts, satisfying, missing, shown: None }.to_string()
     }
 
     #[test]
@@ -93,8 +104,16 @@ mod tests {
         let (operator, missing) = ("Conv".to_owned(), Tally::default());
         let often = |diverging| {
             let satisfying = Tally { diverging, cases: 106 };
-            Trigger { operator: operator.clone(), facts: Vec::new(), satisfying, missing }.remark()
+            Trigger { operator: operator.clone(), facts: Vec::new(), satisfying, missing, shown: None }
         };
+        let shown = Trigger { shown: Some(Tally { diverging: 11, cases: 11 }), ..often(11) };
+        assert!(shown.is_sufficient() && !often(11).is_sufficient());
+        assert_eq!(shown.remark(), "Conv (in 11 of 106 cases)");
+        assert_eq!(
+            shown.to_string(),
+            "Conv: 11 of 106 cases that satisfy this diverge (11 of 11 in which the error would show)"
+        );
+        let often = |diverging| often(diverging).remark();
         assert_eq!(often(11), "Conv (in 11 of 106 cases)");
         assert_eq!(often(106), "Conv");
     }
@@ -108,6 +127,10 @@ mod tests {
         assert_eq!(stated(kernel), "kernel size is no multiple of stride on some axis");
         assert_eq!(stated(Fact::Even(Axes::Last, Quantity::Extent)), "input extent is even on the last axis");
         assert_eq!(stated(Fact::IsNot(Property::AxisSet)), "axis is not set");
+        assert_eq!(stated(Fact::Odd(Axes::Some, Quantity::LastExtent)), "last extent is odd");
+        let scale = |relation| Fact::Number(Axes::Some, Quantity::SmallestScale, relation, 4);
+        assert_eq!(stated(scale(Relation::Above)), "smallest scale < 2^-4");
+        assert_eq!(stated(scale(Relation::AtMost)), "smallest scale ≥ 2^-4");
     }
 
     #[test]

@@ -6,12 +6,13 @@ mod fit;
 mod half_sums;
 mod input;
 mod prediction;
+mod visibility;
 
 use twinfer_case::{Diagnosis, Kind, ReproducingMutant, Verdict};
 use twinfer_golden::Combination;
 
 use self::fit::{Fit, unexplained};
-pub use self::{input::DiagnosisInput, prediction::Prediction};
+pub use self::{input::DiagnosisInput, prediction::Prediction, visibility::is_visible};
 use crate::judge::Judgement;
 
 /// Adds a diagnosis to every divergence of shapes or values. A divergence of values that rounded operands alone explain becomes

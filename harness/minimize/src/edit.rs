@@ -181,9 +181,9 @@ pub fn prune(case: &mut Case) -> Edited {
     (!graph.nodes.is_empty()).then_some(())
 }
 
-/// Smaller counts to try in place of `count`, the smallest first.
+/// Smaller counts to try in place of `count`, the smallest first. The multiples of 4 and 8 keep what a backend does with vectors.
 pub fn smaller(count: usize) -> impl Iterator<Item = usize> {
-    let mut counts = vec![1, 2, count / 2, count.saturating_sub(1)];
+    let mut counts = vec![1, 2, 4, 8, count / 2, count.saturating_sub(1)];
     counts.sort_unstable();
     counts.dedup();
     counts.into_iter().filter(move |smaller| *smaller >= 1 && *smaller < count)
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn parts_are_the_first_indices_and_the_last_half() {
-        assert_eq!(parts(7).collect::<Vec<_>>(), [0..1, 0..2, 0..3, 3..7, 0..6]);
+        assert_eq!(parts(7).collect::<Vec<_>>(), [0..1, 0..2, 0..3, 0..4, 3..7, 0..6]);
         assert_eq!(parts(2).collect::<Vec<_>>(), [0..1, 1..2]);
         assert_eq!(parts(1).count(), 0);
     }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use twinfer_case::{Case, Expectation};
-use twinfer_onnx::{DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, Window, infer_shapes};
+use twinfer_onnx::{
+    DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, Window, infer_shapes, resolve_axis,
+};
 
 use crate::edit::{self, Edited, select, select_input};
 
@@ -112,6 +114,10 @@ impl Baseline {
             Op::Add => {
                 fit_sum(case, &node, extents.get(node.inputs.first()?)?, extents.get(node.inputs.get(1)?)?)
             }
+            Op::Concat(concat) => {
+                let joined = node.inputs.iter().map(|input| extents.get(input).map(Vec::as_slice));
+                fit_joined(case, &node, concat.axis, &joined.collect::<Option<Vec<_>>>()?)
+            }
             _ => Some(()),
         }
     }
@@ -213,6 +219,26 @@ fn fit_sum(case: &mut Case, node: &Node, left: &[Vec<usize>], right: &[Vec<usize
             shorten_runs(case, &node.inputs[0], left[0].len() - back, &rights)?;
         } else if larger(&rights, &lefts) {
             shorten_runs(case, &node.inputs[1], right[0].len() - back, &lefts)?;
+        }
+    }
+    Some(())
+}
+
+/// Makes the inputs of a Concat alike but for the axis along which it joins them: along the others the larger ones give in.
+fn fit_joined(case: &mut Case, node: &Node, axis: i64, inputs: &[&[Vec<usize>]]) -> Edited {
+    let rank = inputs.first()?.first()?.len();
+    let joined = resolve_axis(axis, rank).ok()?;
+    for axis in (0..rank).filter(|axis| *axis != joined) {
+        let of = |runs: &[Vec<usize>]| {
+            runs.iter().map(|shape| shape.get(axis).copied()).collect::<Option<Vec<_>>>()
+        };
+        let extents = inputs.iter().map(|runs| of(runs)).collect::<Option<Vec<_>>>()?;
+        let smaller = |one: Vec<usize>, other: &Vec<usize>| {
+            one.iter().zip(other).map(|(one, other)| *one.min(other)).collect()
+        };
+        let least = extents.iter().skip(1).fold(extents.first()?.clone(), smaller);
+        for (input, _) in node.inputs.iter().zip(&extents).filter(|(_, extents)| **extents != least) {
+            shorten_runs(case, input, axis, &least)?;
         }
     }
     Some(())

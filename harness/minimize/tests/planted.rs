@@ -370,3 +370,52 @@ fn scales_stay_positive_whatever_the_values() {
         );
     }
 }
+
+#[test]
+fn extents_that_must_be_alike_shrink_together() {
+    let is_square = |shape: &[usize]| shape.len() == 4 && shape[2] == shape[3] && shape[2] > 1;
+    let weights = |case: &Case| -> Vec<Vec<usize>> {
+        let names: Vec<_> = deconvs(case).map(|(node, _)| node.inputs[1].clone()).collect();
+        let stated = case.graph.initializers.iter().filter(|one| names.contains(&one.name));
+        stated.map(|one| one.tensor.shape.clone()).collect()
+    };
+    let has_large_square = |case: &Case| weights(case).iter().any(|shape| is_square(shape) && shape[2] > 2);
+    let fails = |case: &Case| weights(case).iter().any(|shape| is_square(shape));
+    for case in failing(Family::Deconv, 8, has_large_square) {
+        let minimized = minimal(&case, fails).case;
+        assert_eq!(weights(&minimized), [[1, 1, 2, 2]], "{:#?}", minimized.graph);
+    }
+}
+
+#[test]
+fn channels_that_must_be_a_multiple_of_4_come_down_to_4() {
+    let channels = |case: &Case| case.runs[0].inputs[0].shape()[1];
+    let is_multiple = |case: &Case| channels(case).is_multiple_of(4);
+    for case in failing(Family::Conv, 8, |case| channels(case) == 12) {
+        let minimized = minimal(&case, is_multiple).case;
+        assert_eq!(channels(&minimized), 4, "{:#?}", minimized.graph);
+    }
+}
+
+#[test]
+fn inputs_of_concat_are_fed_and_shrink_together() {
+    let joins = |case: &Case| {
+        let nodes = case.graph.nodes.iter();
+        nodes.filter(|node| matches!(node.op, Op::Concat(_))).any(|node| {
+            let inputs: std::collections::BTreeSet<_> = node.inputs.iter().collect();
+            inputs.len() > 2
+        })
+    };
+    let is_computed_twice = |case: &Case| {
+        let nodes = case.graph.nodes.iter();
+        let mut concats = nodes.filter(|node| matches!(node.op, Op::Concat(_)));
+        joins(case)
+            && concats.any(|node| node.inputs.iter().filter(|input| is_computed(case, input)).count() > 1)
+    };
+    for case in failing(Family::Block, 8, is_computed_twice) {
+        let minimized = minimal(&case, joins).case;
+        assert_eq!(minimized.graph.nodes.len(), 1, "{:#?}", minimized.graph);
+        let constant: usize = minimized.graph.initializers.iter().map(|one| one.tensor.len()).sum();
+        assert_eq!(input_elements(&minimized) + constant, 3, "{:#?}", minimized.graph);
+    }
+}

@@ -3,7 +3,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Ends one investigation from outside, and counts its candidates.
+/// What an investigation runs a case for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To find a smaller case that shows the same.
+    Reduction,
+    /// To see which mutants explain a case with other values, or of other extents.
+    Explanation,
+    /// To find out under which condition cases show the same.
+    Trigger,
+}
+
+impl Purpose {
+    /// Every purpose, in the order in which they are declared.
+    const ALL: [Self; 3] = [Self::Reduction, Self::Explanation, Self::Trigger];
+}
+
+/// Ends one investigation from outside, and counts the cases that it runs.
 ///
 /// A *canceled* investigation gives no result. One that is *timed out* tries no further candidates and goes on with the
 /// smallest case that it has.
@@ -11,7 +27,8 @@ use std::{
 pub struct Cancellation {
     is_canceled: AtomicBool,
     is_hurried: AtomicBool,
-    candidates: AtomicU64,
+    /// How many cases ran for each purpose.
+    ran: [AtomicU64; Purpose::ALL.len()],
     /// When the time limit expires; `None` without one.
     deadline: Option<Instant>,
 }
@@ -49,13 +66,18 @@ impl Cancellation {
         self.is_canceled.load(Ordering::Relaxed)
     }
 
-    /// Adds to the number of candidates that were run.
-    pub fn count_candidates(&self, candidates: usize) {
-        self.candidates.fetch_add(candidates as u64, Ordering::Relaxed);
+    /// Adds to the number of cases that ran for a purpose.
+    pub fn count(&self, purpose: Purpose, cases: usize) {
+        self.ran[purpose as usize].fetch_add(cases as u64, Ordering::Relaxed);
     }
 
-    /// How many candidates were run so far.
+    /// How many cases ran for a purpose so far.
+    pub fn ran(&self, purpose: Purpose) -> u64 {
+        self.ran[purpose as usize].load(Ordering::Relaxed)
+    }
+
+    /// How many cases ran so far.
     pub fn candidates(&self) -> u64 {
-        self.candidates.load(Ordering::Relaxed)
+        Purpose::ALL.into_iter().map(|purpose| self.ran(purpose)).sum()
     }
 }

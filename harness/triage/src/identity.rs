@@ -278,7 +278,7 @@ mod tests {
     fn identity(case: &Case, classes: &[&str], inputs_above: i64) -> Identity {
         let fact = Fact::Number(Axes::Some, Quantity::GroupInputs, Relation::Above, inputs_above);
         let (operator, tally) = ("Conv".to_owned(), Tally::default());
-        let trigger = Trigger { operator, facts: vec![fact], satisfying: tally, missing: tally };
+        let trigger = Trigger { operator, facts: vec![fact], satisfying: tally, missing: tally, shown: None };
         let signature = signature(Kind::WrongValues, classes);
         Identity { trigger: Some(trigger), ..Identity::of_case(signature, case) }
     }

@@ -54,13 +54,14 @@ mod reduction;
 mod repeats;
 mod runs_apart;
 mod scrutiny;
+mod sites;
 mod study;
 mod suspect;
 mod symptom;
 mod triage_result;
 mod witness;
 
-pub use cancellation::Cancellation;
+pub use cancellation::{Cancellation, Purpose};
 pub use catalog::Catalog;
 pub use classes::classes;
 pub use dedup::Dedup;

@@ -9,8 +9,12 @@ use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
 
 use crate::{
-    TriageError, cancellation::Cancellation, diverging_case::DivergingCase, identity::Identity,
-    isolation::isolated, symptom::Symptom,
+    TriageError,
+    cancellation::{Cancellation, Purpose},
+    diverging_case::DivergingCase,
+    identity::Identity,
+    isolation::isolated,
+    symptom::Symptom,
 };
 
 /// Candidates that are tried at most to minimize one case.
@@ -64,7 +68,7 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.run_warm(candidates, &smallest.symptom)?;
+            let candidates = self.run_warm(Purpose::Reduction, candidates, &smallest.symptom)?;
             let count = candidates.len();
             let success = self.first_recurring(&smallest.symptom, candidates)?;
             reducer.decide(success.as_ref().map(|(place, _)| *place));
@@ -94,7 +98,7 @@ impl Reduction<'_> {
         let mut refuting = Vec::new();
         while !isolated.is_empty() && self.cancellation.is_active() {
             let rest = isolated.split_off(isolated.len().min(self.workers.limit_per_lease()));
-            let nodes = self.run_warm(isolated, &diverging.symptom)?;
+            let nodes = self.run_warm(Purpose::Reduction, isolated, &diverging.symptom)?;
             let is_wrong = |node: &&Evaluated| unexplained.recurring_in(node).is_some();
             refuting.extend(nodes.iter().find(is_wrong).filter(|_| refuting.is_empty()).cloned());
             if let Some((_, alone)) = self.first_recurring(&diverging.symptom, nodes)? {
@@ -117,6 +121,7 @@ impl Reduction<'_> {
 
     /// The case once more in a warm worker, in every stage: what goes wrong later can hide the symptom.
     fn again(&self, DivergingCase { evaluated, .. }: &DivergingCase) -> Result<Evaluated, TriageError> {
+        self.cancellation.count(Purpose::Reduction, 1);
         Ok(evaluated.with(self.workers.info(), self.workers.observe_warm(&evaluated.encoded.task)?))
     }
 
@@ -139,7 +144,7 @@ impl Reduction<'_> {
             if candidates.is_empty() {
                 break;
             }
-            let candidates = self.run_warm(candidates, &diverging.symptom)?;
+            let candidates = self.run_warm(Purpose::Reduction, candidates, &diverging.symptom)?;
             if let Some((_, other)) = self.first_recurring(&diverging.symptom, candidates)? {
                 return Ok(Some(other));
             }
@@ -174,10 +179,11 @@ impl Reduction<'_> {
     /// no engine. The results are in the order of the candidates.
     pub(crate) fn run_warm(
         &self,
+        purpose: Purpose,
         candidates: Vec<Case>,
         symptom: &Symptom,
     ) -> Result<Vec<Evaluated>, TriageError> {
-        self.cancellation.count_candidates(candidates.len());
+        self.cancellation.count(purpose, candidates.len());
         let until = deepest(symptom);
         let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;

@@ -1,18 +1,21 @@
 //! A *study* finds out by experiments what a minimal case alone cannot tell: under which condition its finding shows, and which of
 //! the mutants that reproduce it do so by accident.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger, Verdict};
 use twinfer_checks::Evaluated;
+use twinfer_golden::Hypothesis;
 use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
     TriageError,
+    cancellation::Purpose,
     composition::{Circumstances, Drawn, Observations},
     diverging_case::DivergingCase,
-    neighbors::Neighbors,
+    neighbors::{Described, Neighbors},
     reduction::Reduction,
+    sites::Sites,
     symptom::Symptom,
     witness::{larger_witnesses, witnesses},
 };
@@ -21,6 +24,10 @@ use crate::{
 const MOST_CASES: usize = 192;
 /// The same number for a symptom that ends workers: each needs a new one.
 const MOST_CRASHES: usize = 32;
+/// Cases that run at most beside those of a study to find out the trigger of an explanation.
+const MOST_SITES: usize = 64;
+/// Neighbors that did not run in which the sites of an explanation are looked for.
+const MOST_SEARCHED: usize = 256;
 /// Diverging cases beside the minimal one that an explanation must be tried on.
 const FEWEST: usize = 2;
 
@@ -55,6 +62,15 @@ pub struct Experiments<'a> {
     pub neighbors: Option<&'a Neighbors>,
 }
 
+/// The cases among which the trigger of a node that diverges is looked for.
+struct Neighborhood<'a> {
+    /// The node.
+    subject: &'a DescribedNode,
+    neighbors: &'a Neighbors,
+    /// What the nodes of the neighbors are like.
+    described: Described,
+}
+
 /// How often the mutants that explain a case explain its graph with other values.
 #[derive(Default)]
 struct Explanations {
@@ -81,24 +97,73 @@ impl Experiments<'_> {
             self.run_witnesses(minimal, larger_witnesses(case), &mut explanations)?;
         }
         let nodes = describe(case);
-        let trigger = match (subject(&nodes).filter(|_| is_studied(minimal)), self.neighbors) {
-            (Some(subject), Some(neighbors)) => {
-                self.trigger(minimal, subject, neighbors, &mut explanations)?
-            }
-            _ => None,
+        let neighborhood = self.neighborhood(minimal, &nodes);
+        let mut learner = match &neighborhood {
+            Some(neighborhood) => self.learn(minimal, neighborhood, &mut explanations)?,
+            None => None,
         };
-        let circumstances = Circumstances {
-            trigger: trigger.as_ref(),
-            arithmetic: self.reduction.workers.info().description.arithmetic,
-        };
+        let trigger = learner.as_ref().and_then(Learner::trigger);
         let observations = &explanations.observations;
-        let refuted = observations.refuted(&minimal.symptom, circumstances);
-        let known = Study { trigger: trigger.clone(), refuted, composed: None };
+        let refuted = observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
+        let known = Study { trigger, refuted, composed: None };
         if is_reached(&known) {
             return Ok(known);
         }
-        let (refuted, composed) = observations.settle(minimal, known.refuted, circumstances);
-        Ok(Study { trigger, refuted, composed })
+        let study = self.settled(minimal, known.trigger, observations);
+        if let (Some(neighborhood), Some(learner)) = (&neighborhood, &mut learner)
+            && !study.trigger.as_ref().is_some_and(is_certain)
+        {
+            let informed = self.informed(minimal, neighborhood, &study, learner, &mut explanations)?;
+            return Ok(informed.unwrap_or(study));
+        }
+        Ok(study)
+    }
+
+    /// The study with the trigger that is learned from the nodes at which an explanation would show; `None` if there is no explanation, or no
+    /// reason for another trigger.
+    fn informed(
+        &self,
+        minimal: &DivergingCase,
+        neighborhood: &Neighborhood<'_>,
+        study: &Study,
+        learner: &mut Learner,
+        explanations: &mut Explanations,
+    ) -> Result<Option<Study>, TriageError> {
+        let symptom = &minimal.symptom;
+        // the trigger may be what contradicts an explanation
+        let without_trigger = || self.settled(minimal, None, &explanations.observations);
+        let hypothesis = study.hypothesis(symptom).or_else(|| without_trigger().hypothesis(symptom));
+        let Some(hypothesis) = hypothesis else { return Ok(None) };
+        let sites = self.sites(hypothesis);
+        let trigger = self.learn_of_sites(minimal, neighborhood, &sites, learner, explanations)?;
+        let is_upheld = |trigger: &Trigger| trigger.is_sufficient() && learner.upholds(trigger);
+        if trigger.is_none() || study.trigger.as_ref().is_some_and(is_upheld) {
+            return Ok(None);
+        }
+        let informed = self.settled(minimal, trigger, &explanations.observations);
+        Ok(Some(informed).filter(|informed| informed.hypothesis(symptom).is_some()))
+    }
+
+    /// What the cases that ran say of the explanations, given a trigger.
+    fn settled(
+        &self,
+        minimal: &DivergingCase,
+        trigger: Option<Trigger>,
+        observations: &Observations,
+    ) -> Study {
+        let circumstances = self.circumstances(trigger.as_ref());
+        let refuted = observations.refuted(&minimal.symptom, circumstances);
+        let (refuted, composed) = observations.settle(minimal, refuted, circumstances);
+        Study { trigger, refuted, composed }
+    }
+
+    fn circumstances<'t>(&self, trigger: Option<&'t Trigger>) -> Circumstances<'t> {
+        Circumstances { trigger, arithmetic: self.reduction.workers.info().description.arithmetic }
+    }
+
+    fn sites(&self, hypothesis: Hypothesis) -> Sites<'_> {
+        let arithmetic = self.reduction.workers.info().description.arithmetic;
+        Sites { hypothesis, oracle: self.reduction.oracle, arithmetic }
     }
 
     /// The mutants that explain a case, and not its graph with other values.
@@ -127,41 +192,122 @@ impl Experiments<'_> {
     ) -> Result<(), TriageError> {
         if is_studied(diverging) {
             let _lease = self.reduction.workers.lease();
-            for evaluated in self.reduction.run_warm(witnesses, &diverging.symptom)? {
+            for evaluated in self.reduction.run_warm(Purpose::Explanation, witnesses, &diverging.symptom)? {
                 explanations.count(&diverging.symptom, evaluated, Drawn::Witness);
             }
         }
         Ok(())
     }
 
-    /// The condition under which `subject` diverges in `neighbors`.
-    fn trigger(
+    /// Where the trigger of a minimal case with these nodes is looked for; `None` if it is not.
+    fn neighborhood<'n>(
+        &'n self,
+        minimal: &DivergingCase,
+        nodes: &'n [DescribedNode],
+    ) -> Option<Neighborhood<'n>> {
+        let subject = subject(nodes).filter(|_| is_studied(minimal))?;
+        let neighbors = self.neighbors?;
+        Some(Neighborhood { subject, neighbors, described: neighbors.described(&subject.operator) })
+    }
+
+    /// What tells under which condition cases of a neighborhood diverge; `None` if the investigation has to end before.
+    fn learn(
         &self,
         minimal: &DivergingCase,
-        subject: &DescribedNode,
-        neighbors: &Neighbors,
+        neighborhood: &Neighborhood<'_>,
         explanations: &mut Explanations,
-    ) -> Result<Option<Trigger>, TriageError> {
+    ) -> Result<Option<Learner>, TriageError> {
         let limit = if minimal.symptom.kind() == Kind::Crash { MOST_CRASHES } else { MOST_CASES };
-        let operator = subject.operator.as_str();
-        let mut learner = Learner::new(subject, &neighbors.described(operator), limit);
+        let mut learner = Learner::new(neighborhood.subject, &neighborhood.described, limit);
         let _lease = self.reduction.workers.lease();
         while self.reduction.cancellation.is_active() {
             let places = learner.propose();
             if places.is_empty() {
-                return Ok(learner.trigger());
+                return Ok(Some(learner));
             }
-            let cases = places.iter().map(|place| neighbors.case(operator, *place)).collect();
-            for (place, evaluated) in
-                places.into_iter().zip(self.reduction.run_warm(cases, &minimal.symptom)?)
-            {
-                if let Some(diverges) = diverges(&minimal.symptom, &evaluated) {
-                    learner.learn(place, diverges);
-                }
-                explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
+            for (place, diverges) in self.run_neighbors(minimal, neighborhood, places, explanations)? {
+                learner.learn(place, diverges);
             }
         }
         Ok(None)
+    }
+
+    /// The condition under which cases diverge where an explanation would show, with the evidence of all cases. `learner` has learned of cases
+    /// in which the values may hide what is wrong, and learns of those that run.
+    fn learn_of_sites(
+        &self,
+        minimal: &DivergingCase,
+        neighborhood: &Neighborhood<'_>,
+        sites: &Sites<'_>,
+        learner: &mut Learner,
+        explanations: &mut Explanations,
+    ) -> Result<Option<Trigger>, TriageError> {
+        let learned: Vec<_> = learner.learned().collect();
+        let shown = neighborhood.sites(sites, learned.iter().map(|(place, _)| *place).collect());
+        let mut informed = Learner::new(neighborhood.subject, &shown, learned.len() + MOST_SITES);
+        for (place, diverges) in learned.into_iter().filter(|(place, _)| !shown[*place].is_empty()) {
+            informed.learn(place, diverges);
+        }
+        let _lease = self.reduction.workers.lease();
+        while self.reduction.cancellation.is_active() {
+            let places = informed.propose();
+            if places.is_empty() {
+                let trigger = informed.trigger();
+                return Ok(trigger.and_then(|trigger| learner.confirmed(trigger)));
+            }
+            for (place, diverges) in self.run_neighbors(minimal, neighborhood, places, explanations)? {
+                informed.learn(place, diverges);
+                learner.learn(place, diverges);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs neighbors: whether each diverges as the minimal case does, if that is known.
+    fn run_neighbors(
+        &self,
+        minimal: &DivergingCase,
+        neighborhood: &Neighborhood<'_>,
+        places: Vec<usize>,
+        explanations: &mut Explanations,
+    ) -> Result<Vec<(usize, bool)>, TriageError> {
+        let cases = places.iter().map(|place| neighborhood.case(*place)).collect();
+        let ran = self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
+        let mut learned = Vec::new();
+        for (place, evaluated) in places.into_iter().zip(ran) {
+            learned.extend(diverges(&minimal.symptom, &evaluated).map(|diverges| (place, diverges)));
+            explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
+        }
+        Ok(learned)
+    }
+}
+
+impl Neighborhood<'_> {
+    fn case(&self, place: usize) -> Case {
+        self.neighbors.case(&self.subject.operator, place)
+    }
+
+    /// The sites of each case, as far as it is one that `ran` or one of the first others.
+    fn sites(&self, sites: &Sites<'_>, ran: BTreeSet<usize>) -> Vec<Vec<DescribedNode>> {
+        let places = 0..self.described.len();
+        let others = places.clone().filter(|place| !ran.contains(place)).take(MOST_SEARCHED);
+        let searched: BTreeSet<_> = others.chain(ran.iter().copied()).collect();
+        let of_case = |place: usize| {
+            let is_searched = searched.contains(&place);
+            let found = is_searched
+                .then(|| sites.of(self.case(place), &self.described[place], &self.subject.operator));
+            found.unwrap_or_default()
+        };
+        places.map(of_case).collect()
+    }
+}
+
+impl Study {
+    /// What explains the minimal case of `symptom`: an edit, or a listed mutant that is not refuted. The first of several.
+    fn hypothesis(&self, symptom: &Symptom) -> Option<Hypothesis> {
+        let composed = self.composed.iter().flat_map(Diagnosis::mutant_names);
+        let listed = symptom.diagnosis().iter().filter(|name| !self.refuted.contains(name));
+        composed.chain(listed.map(String::as_str)).find_map(Hypothesis::from_name)
     }
 }
 
@@ -184,6 +330,11 @@ impl Explanations {
         };
         symptom.diagnosis().iter().filter(is_refuted).cloned().collect()
     }
+}
+
+/// Whether a trigger says that the finding shows nearly always.
+fn is_certain(trigger: &Trigger) -> bool {
+    trigger.facts.is_empty() && trigger.is_sufficient()
 }
 
 /// Whether a case shows a symptom; `None` if it shows something else, or if nothing was compared.

@@ -128,6 +128,13 @@ impl Population {
         !condition.stated.chosen.is_empty() && (first..first + count).map(missing).min() == Some(1)
     }
 
+    /// How many of `facts` do not hold for the node of a case for which most hold; `None` if the case has no node.
+    pub fn unmet(&self, case: usize, facts: &[Fact]) -> Option<usize> {
+        let (first, count) = self.cases[case];
+        let unmet = |node: &DescribedNode| facts.iter().filter(|fact| !node.has(**fact)).count();
+        self.nodes[first..first + count].iter().map(unmet).min()
+    }
+
     /// The facts of a condition.
     pub fn facts(&self, condition: &Condition) -> Vec<Fact> {
         condition.stated.chosen.iter().map(|&place| self.facts[place].0).collect()

@@ -131,6 +131,9 @@ fn about(quantity: Quantity) -> Vec<Fact> {
             facts.push(Fact::Number(axes, quantity, Relation::Above, number));
             facts.push(Fact::Number(axes, quantity, Relation::AtMost, number));
         }
+        if quantity.is_exponent() {
+            continue;
+        }
         for number in least..=MOST_EQUAL {
             facts.push(Fact::Number(axes, quantity, Relation::Equal, number));
         }
@@ -194,7 +197,7 @@ mod tests {
         };
         let facts = vec![Fact::Number(Axes::Some, Quantity::Group, Relation::Above, 1)];
         let (operator, tally) = ("Conv".to_owned(), Tally::default());
-        let trigger = Trigger { operator, facts, satisfying: tally, missing: tally };
+        let trigger = Trigger { operator, facts, satisfying: tally, missing: tally, shown: None };
         let nodes = [node("Conv", 1), node("Conv", 2), node("Relu", 1)];
         assert_eq!(concerned(&nodes, &trigger), [false, true, true]);
         assert!(satisfies(&nodes, &trigger) && !satisfies(&nodes[..1], &trigger));

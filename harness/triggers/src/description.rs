@@ -294,6 +294,12 @@ impl<'a> Description<'a> {
         self.set(axis.is_some_and(|axis| axis < 0), Property::NegativeAxis);
         let scales = self.scales(self.node);
         self.number(Quantity::Scales, scales as i64);
+        if let Some(&last) = self.extents(0).as_deref().and_then(<[usize]>::last) {
+            self.number(Quantity::LastExtent, last as i64);
+        }
+        if let Some(exponent) = self.exponent_of_smallest_scale() {
+            self.number(Quantity::SmallestScale, -exponent);
+        }
         if scales > 1 {
             self.describe_axis(Some(axis.unwrap_or(1)));
         }
@@ -319,6 +325,13 @@ impl<'a> Description<'a> {
     fn scales(&self, quantizer: &Node) -> usize {
         let scales = quantizer.input(1).and_then(|name| self.shapes.get(name));
         scales.map_or(1, |scales| scales.shape.iter().product())
+    }
+
+    /// The exponent of the largest power of two that is not above the smallest scale; `None` if that is not known, or if it is not positive.
+    fn exponent_of_smallest_scale(&self) -> Option<i64> {
+        let scales = self.graph.initializer(self.node.input(1)?)?.to_f64();
+        let smallest = scales.into_iter().reduce(f64::min)?;
+        (smallest > 0.0 && smallest.is_finite()).then(|| smallest.log2().floor() as i64)
     }
 
     fn input_type(&self, node: &Node) -> Option<DataType> {

@@ -77,10 +77,38 @@ impl Learner {
         }
     }
 
-    /// Records whether the case at `place` diverges.
+    /// Records whether the case at `place` diverges, which need not have been proposed.
     pub fn learn(&mut self, place: usize, diverges: bool) {
         let labels = &mut self.labels;
-        if diverges { labels.diverging.push(place) } else { labels.conforming.push(place) }
+        if diverges {
+            labels.diverging.push(place)
+        } else {
+            labels.conforming.push(place)
+        }
+        self.proposed.insert(place);
+    }
+
+    /// The cases that were learned, by their places, each with whether it diverges.
+    pub fn learned(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let Labels { diverging, conforming } = &self.labels;
+        let diverging = diverging.iter().map(|place| (*place, true));
+        diverging.chain(conforming.iter().map(|place| (*place, false)))
+    }
+
+    /// Whether nearly all cases that were learned to diverge satisfy a condition.
+    pub fn upholds(&self, trigger: &Trigger) -> bool {
+        let satisfies = |place: &&usize| self.population.unmet(**place, &trigger.facts) == Some(0);
+        let diverging = &self.labels.diverging;
+        let unexpected = diverging.len() - diverging.iter().filter(satisfies).count();
+        100 * unexpected as u64 <= STRAY * diverging.len() as u64
+    }
+
+    /// A condition that was learned where an error would show, with what the cases that were learned here say of it; `None` if too many diverge that just miss it.
+    pub fn confirmed(&self, trigger: Trigger) -> Option<Trigger> {
+        let satisfying = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(0));
+        let missing = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(1));
+        let is_missed = 100 * missing.diverging <= STRAY * missing.cases;
+        is_missed.then_some(Trigger { satisfying, missing, shown: Some(trigger.satisfying), ..trigger })
     }
 
     /// The cases to run next, by their places, none of them twice; none at all if nothing more is to be learned.
@@ -108,7 +136,7 @@ impl Learner {
             && satisfying.diverging >= FEWEST_DIVERGING
             && 100 * satisfying.diverging >= DIVERGING * satisfying.cases
             && 100 * missing.diverging <= STRAY * missing.cases;
-        is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing })
+        is_right.then(|| Trigger { operator: self.operator.clone(), facts, satisfying, missing, shown: None })
     }
 
     /// What the cases that ran so far say of those to come: if nearly none diverges, it may be those that are most like the minimal case.

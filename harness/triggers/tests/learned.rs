@@ -85,6 +85,13 @@ fn conditions_of_one_fact_are_learned() {
 }
 
 #[test]
+fn conditions_on_scales_and_on_data_of_any_rank_are_learned() {
+    assert_learned(&CONV, "QuantizeLinear", &[above(Quantity::SmallestScale, 4)]);
+    let odd = Fact::Odd(Axes::Some, Quantity::LastExtent);
+    assert_learned(&CONV, "DequantizeLinear", &[Fact::Is(Property::ScalarScale), odd]);
+}
+
+#[test]
 fn conditions_of_two_facts_are_learned() {
     assert_learned(&CONV, "Conv", &[above(Quantity::Group, 1), above(Quantity::GroupInputs, 1)]);
     assert_learned(&CONV, "Conv", &[above(Quantity::Stride, 1), above(Quantity::Dilation, 1)]);
@@ -166,4 +173,40 @@ fn condition_that_few_cases_satisfy_is_learned() {
     let count = pool.iter().filter(|nodes| satisfies(nodes, "Conv", &facts)).count();
     let (trigger, ran) = learned(&pool, "Conv", &facts);
     assert!(trigger.is_some() && count < 16, "of {count} cases, {ran} ran");
+}
+
+/// A node that diverges only if a value shows it, which is so at the places that are a multiple of three.
+#[test]
+fn condition_of_nodes_that_show_an_error_has_the_evidence_of_all_cases() {
+    let pool = pool(&CONV, 900);
+    let facts = [above(Quantity::Group, 1)];
+    let shows = |place: usize| place.is_multiple_of(3);
+    let diverges = |place: usize| shows(place) && satisfies(&pool[place], "Conv", &facts);
+    let minimal = pool.iter().flatten().find(|node| node.operator == "Conv" && node.has(facts[0]));
+    let minimal = minimal.expect("a node that is wrong");
+    let mut learner = Learner::new(minimal, &pool, 120);
+    run(&mut learner, diverges);
+    let shown: Pool = pool
+        .iter()
+        .enumerate()
+        .map(|(place, nodes)| if shows(place) { nodes.clone() } else { vec![] })
+        .collect();
+    let learned: Vec<_> = learner.learned().collect();
+    let mut informed = Learner::new(minimal, &shown, learned.len() + 64);
+    for (place, diverges) in learned.iter().filter(|(place, _)| shows(*place)) {
+        informed.learn(*place, *diverges);
+    }
+    let more = run(&mut informed, diverges);
+    assert!(more <= 64 && informed.learned().all(|(place, _)| shows(place)));
+    let trigger = informed.trigger().expect("it is learned");
+    assert_eq!(trigger.facts, facts);
+    assert!(trigger.is_sufficient(), "every node that shows the error diverges: {trigger}");
+    assert!(learner.upholds(&trigger));
+    let confirmed = learner.confirmed(trigger.clone()).expect("no other case diverges");
+    assert!(confirmed.is_sufficient() && confirmed.shown == Some(trigger.satisfying));
+    assert!(confirmed.satisfying.cases > trigger.satisfying.cases, "the others hide the error: {confirmed}");
+    let narrower = [facts[0], Fact::Is(Property::Bias)].to_vec();
+    assert!(!learner.upholds(&Trigger { facts: narrower, ..trigger.clone() }), "others diverge too");
+    let other = Trigger { facts: vec![facts[0], Fact::IsNot(Property::Bias)], ..trigger };
+    assert_eq!(learner.confirmed(other), None, "cases that just miss it diverge");
 }

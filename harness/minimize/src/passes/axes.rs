@@ -72,15 +72,22 @@ fn per_axis(op: &mut Op) -> Vec<(&mut Option<Vec<i64>>, usize)> {
     per_axis.into_iter().flatten().collect()
 }
 
-/// Each spatial axis of each input cut: to one position, two, either half of them, all but one.
+/// The spatial axes of each input cut: to one position, two, either half of them, all but one. All of an input at the same time first, which
+/// keeps what depends on their being alike, then each.
 pub fn shrink_input<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
-    let axes = case.runs[0].inputs.iter().enumerate();
-    let axes = axes.flat_map(|(place, source)| (2..source.shape().len()).map(move |axis| (place, axis)));
-    Box::new(axes.flat_map(move |(place, axis)| {
-        let extents = case.runs.iter().filter_map(|run| run.inputs[place].shape().get(axis));
+    let inputs = case.runs[0].inputs.iter().enumerate();
+    let inputs = inputs.flat_map(|(place, source)| {
+        let each: Vec<_> = (2..source.shape().len()).map(|axis| (place, vec![axis])).collect();
+        let together = (each.len() > 1).then(|| (place, (2..source.shape().len()).collect()));
+        together.into_iter().chain(each)
+    });
+    Box::new(inputs.flat_map(move |(place, axes)| {
+        let shapes = case.runs.iter().map(|run| run.inputs[place].shape());
+        let extents = shapes.flat_map(|shape| axes.iter().filter_map(|axis| shape.get(*axis)));
         parts(extents.max().copied().unwrap_or(0)).filter_map(move |part| {
             let mut case = case.clone();
-            select_input(&mut case, place, axis, |own| within(&part, own))?;
+            axes.iter()
+                .try_for_each(|axis| select_input(&mut case, place, *axis, |own| within(&part, own)))?;
             Some(case)
         })
     }))
@@ -132,15 +139,28 @@ fn twice(extent: usize) -> Vec<usize> {
     (0..extent).chain(0..extent).collect()
 }
 
-/// Each spatial axis of each kernel cut, to one tap first.
+/// The spatial axes of each kernel cut, to one tap first: all of a kernel at the same time, which keeps what depends on their being alike,
+/// then each.
 pub fn shrink_kernel<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
-    Box::new(kernel_axes(case, baseline).flat_map(move |(place, axis, extent)| {
+    let together = weights(case, baseline).filter(|(_, weight)| weight.len() > 3);
+    let together = together.flat_map(move |(place, weight)| {
+        let largest = weight.iter().skip(2).max().copied().unwrap_or(0);
+        smaller(largest).filter_map(move |most| {
+            let mut case = case.clone();
+            for (axis, extent) in weight.iter().enumerate().skip(2) {
+                cut_kernel(&mut case, place, axis, most.min(*extent))?;
+            }
+            Some(case)
+        })
+    });
+    let each = kernel_axes(case, baseline).flat_map(move |(place, axis, extent)| {
         smaller(extent).filter_map(move |extent| {
             let mut case = case.clone();
             cut_kernel(&mut case, place, axis, extent)?;
             Some(case)
         })
-    }))
+    });
+    Box::new(together.chain(each))
 }
 
 /// Each spatial axis of each kernel: the place of the node, the axis of its weight and the extent.
@@ -148,11 +168,15 @@ fn kernel_axes<'a>(
     case: &'a Case,
     baseline: &'a Baseline,
 ) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
-    let weights = case.graph.nodes.iter().enumerate();
-    let weights = weights.filter_map(|(place, node)| Some((place, weight_extents(node, baseline)?)));
-    weights.flat_map(|(place, weight)| {
+    weights(case, baseline).flat_map(|(place, weight)| {
         weight.into_iter().enumerate().skip(2).map(move |(axis, extent)| (place, axis, extent))
     })
+}
+
+/// The extents of the weight of each convolution, with the place of the node.
+fn weights<'a>(case: &'a Case, baseline: &'a Baseline) -> impl Iterator<Item = (usize, Vec<usize>)> + 'a {
+    let nodes = case.graph.nodes.iter().enumerate();
+    nodes.filter_map(|(place, node)| Some((place, weight_extents(node, baseline)?)))
 }
 
 fn weight_extents(node: &Node, baseline: &Baseline) -> Option<Vec<usize>> {

@@ -1,4 +1,4 @@
-use std::iter::successors;
+use std::iter::{self, successors};
 
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Dim, Op, Tensor, ValueInfo};
@@ -11,14 +11,16 @@ pub fn keep_one<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let (convolutions, others): (Vec<_>, Vec<_>) =
         (0..case.graph.nodes.len()).partition(|place| case.graph.nodes[*place].op.is_convolution());
     let order = convolutions.into_iter().chain(others);
-    Box::new(order.filter_map(|place| end_at(&start_at(case, baseline, place)?, place)))
+    Box::new(order.filter_map(|place| end_at(&start_at(case, baseline, place, 0)?, place)))
 }
 
-/// The case ending at an earlier node, the earliest first, or starting at a later one, the latest first.
+/// The case ending at an earlier node, the earliest first, or starting at a later one, the latest first: at what that node reads as its
+/// data, or at one of the values that it combines.
 pub fn drop_ends<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
     let count = case.graph.nodes.len();
     let ends = (0..count.saturating_sub(1)).filter_map(|place| end_at(case, place));
-    let starts = (1..count).rev().filter_map(|place| start_at(case, baseline, place));
+    let starts = (1..count).rev().flat_map(|place| read(case, place).map(move |input| (place, input)));
+    let starts = starts.filter_map(|(place, input)| start_at(case, baseline, place, input));
     Box::new(ends.chain(starts))
 }
 
@@ -65,9 +67,17 @@ fn end_at(case: &Case, place: usize) -> Option<Case> {
     Some(case)
 }
 
-/// The case in which the data input of the node at `place` is fed instead of computed, with small integers.
-fn start_at(case: &Case, baseline: &Baseline, place: usize) -> Option<Case> {
-    let name = case.graph.nodes.get(place)?.inputs.first()?.clone();
+/// The inputs of the node at `place` that are data: the first one and, of a node that combines several, the others that are computed.
+fn read(case: &Case, place: usize) -> impl Iterator<Item = usize> {
+    let node = &case.graph.nodes[place];
+    let combines = matches!(node.op, Op::Add | Op::Concat(_));
+    let others = if combines { 1..node.inputs.len() } else { 0..0 };
+    iter::once(0).chain(others.filter(|input| case.graph.producer(&node.inputs[*input]).is_some()))
+}
+
+/// The case in which an input of the node at `place` is fed instead of computed, with small integers.
+fn start_at(case: &Case, baseline: &Baseline, place: usize, input: usize) -> Option<Case> {
+    let name = case.graph.nodes.get(place)?.inputs.get(input)?.clone();
     let mut case = case.clone();
     if case.graph.input(&name).is_some() {
         return Some(case);
