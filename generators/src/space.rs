@@ -232,7 +232,7 @@ pub enum Neighbor {
 /// What a pooling makes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// Its maximum: MaxPool.
+    /// Its maximum: `MaxPool`.
     Max,
     /// Its average, padding left out: AveragePool.
     Average,

@@ -120,9 +120,8 @@ fn fitting_shapes(op: &Op) -> BoxedStrategy<Vec<Vec<usize>>> {
                     vec![data(inputs), vec![inputs], vec![inputs], vec![inputs], vec![inputs]]
                 }
                 Op::Add | Op::Mul => vec![data(inputs), kernel.iter().map(|_| 1).collect()],
-                Op::Clip => vec![data(inputs), vec![], vec![]],
                 Op::Concat(_) => vec![data(inputs), data(inputs), data(inputs)],
-                Op::DequantizeLinear(_) => vec![data(inputs), vec![], vec![]],
+                Op::Clip | Op::DequantizeLinear(_) => vec![data(inputs), vec![], vec![]],
                 Op::QuantizeLinear(_) => vec![data(inputs), vec![inputs], vec![inputs]],
                 _ => vec![data(inputs)],
             }
