@@ -189,7 +189,7 @@ mod tests {
             culprit: Culprit { nodes, inputs, output, shown: Shown::Alone },
             evaluated: Evaluated {
                 encoded: EncodedCase::encode(case).expect("a small case"),
-                references: Vec::new(),
+                references: Vec::new().into(),
                 observation: Observation::new(Stage::Execute, Outcome::Ok),
                 judgement: Judgement {
                     verdict: Verdict::Diverges(vec![divergence]),
