@@ -233,6 +233,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
     add("off by the rounding of an algorithm", nonzero(variant.algorithm_rounding));
     add("quantized operators", counts(&variant.quantized_execution));
+    add("cases with nodes that ran elsewhere", counts(&variant.placements));
     add("within the bounds of Winograd or FFT only", nonzero(variant.transforms));
     add("cannot be seen at the outputs", segments::unseen(variant));
     add("segments", segments::judged(variant));

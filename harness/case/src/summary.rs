@@ -134,6 +134,9 @@ pub struct VariantSummary {
     /// The first node of those that no judged segment covers, by the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_not_judged: BTreeMap<String, NamedNode>,
+    /// Cases of which a part ran elsewhere than the variant asks for, such as on ONNX Runtime's CPU provider, by where it ran.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placements: BTreeMap<String, u64>,
     /// Cases that golden does not support, by the reason: variants are compared with each other, and golden judges segments at most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_reference: BTreeMap<String, u64>,
@@ -255,6 +258,7 @@ impl VariantSummary {
             segmented: 0,
             not_judged: BTreeMap::new(),
             first_not_judged: BTreeMap::new(),
+            placements: BTreeMap::new(),
             without_reference: BTreeMap::new(),
         }
     }
@@ -320,7 +324,7 @@ impl VariantSummary {
                 Note::NoReference(reason) => {
                     *self.without_reference.entry(reason.clone()).or_default() += 1;
                 }
-                Note::Placement(_) => {}
+                Note::Placement(place) => *self.placements.entry(place.clone()).or_default() += 1,
             }
         }
     }
