@@ -95,12 +95,10 @@ impl Learner {
         diverging.chain(conforming.iter().map(|place| (*place, false)))
     }
 
-    /// Whether nearly all cases that were learned to diverge satisfy a condition.
+    /// Whether all cases that were learned to diverge satisfy a condition.
     pub fn upholds(&self, trigger: &Trigger) -> bool {
-        let satisfies = |place: &&usize| self.population.unmet(**place, &trigger.facts) == Some(0);
-        let diverging = &self.labels.diverging;
-        let unexpected = diverging.len() - diverging.iter().filter(satisfies).count();
-        100 * unexpected as u64 <= STRAY * diverging.len() as u64
+        let satisfies = |place: &usize| self.population.unmet(*place, &trigger.facts) == Some(0);
+        self.labels.diverging.iter().all(satisfies)
     }
 
     /// A condition that was learned where an error would show, with what the cases that were learned here say of it; `None` if too many diverge that just miss it.
