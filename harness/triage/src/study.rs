@@ -243,7 +243,7 @@ impl Experiments<'_> {
         explanations: &mut Explanations,
     ) -> Result<Option<Trigger>, TriageError> {
         let learned: Vec<_> = learner.learned().collect();
-        let shown = neighborhood.sites(sites, learned.iter().map(|(place, _)| *place).collect());
+        let shown = neighborhood.sites(sites, &learned.iter().map(|(place, _)| *place).collect());
         let mut informed = Learner::new(neighborhood.subject, &shown, learned.len() + MOST_SITES);
         for (place, diverges) in learned.into_iter().filter(|(place, _)| !shown[*place].is_empty()) {
             informed.learn(place, diverges);
@@ -288,7 +288,7 @@ impl Neighborhood<'_> {
     }
 
     /// The sites of each case, as far as it is one that `ran` or one of the first others.
-    fn sites(&self, sites: &Sites<'_>, ran: BTreeSet<usize>) -> Vec<Vec<DescribedNode>> {
+    fn sites(&self, sites: &Sites<'_>, ran: &BTreeSet<usize>) -> Vec<Vec<DescribedNode>> {
         let places = 0..self.described.len();
         let others = places.clone().filter(|place| !ran.contains(place)).take(MOST_SEARCHED);
         let searched: BTreeSet<_> = others.chain(ran.iter().copied()).collect();

@@ -81,9 +81,9 @@ impl Learner {
     pub fn learn(&mut self, place: usize, diverges: bool) {
         let labels = &mut self.labels;
         if diverges {
-            labels.diverging.push(place)
+            labels.diverging.push(place);
         } else {
-            labels.conforming.push(place)
+            labels.conforming.push(place);
         }
         self.proposed.insert(place);
     }
