@@ -7,7 +7,12 @@ use std::{
 
 use twinfer_case::Fact;
 
-use crate::{DescribedNode, bits::Bits, described_node::cost, evidence::Evidence};
+use crate::{
+    DescribedNode,
+    bits::Bits,
+    described_node::cost,
+    evidence::{Evidence, Labels},
+};
 
 /// The most facts of a condition.
 const MOST_FACTS: usize = 4;
@@ -74,13 +79,6 @@ impl Extension {
     fn chosen(&self) -> &[usize] {
         &self.chosen[..self.count]
     }
-}
-
-/// Cases that ran, by their places.
-#[derive(Clone, Debug, Default)]
-pub struct Labels {
-    pub diverging: Vec<usize>,
-    pub conforming: Vec<usize>,
 }
 
 impl Population {

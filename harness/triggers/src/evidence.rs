@@ -1,6 +1,6 @@
 //! What the cases that ran say of conditions.
 
-use crate::{bits::Bits, conditions::Labels};
+use crate::bits::Bits;
 
 /// What a diverging case adds to the description if it does not satisfy the condition, in bits.
 const UNEXPECTED: u32 = 12;
@@ -11,6 +11,13 @@ const HIDDEN: u32 = 6;
 /// The bits that say how often cases diverge that satisfy a condition, if each conforming one is no exception: the error depends on what is
 /// no fact, such as values.
 const RATE: u32 = 24;
+
+/// Cases that ran, by their places.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    pub diverging: Vec<usize>,
+    pub conforming: Vec<usize>,
+}
 
 /// Which facts hold for which nodes of the cases that ran.
 ///

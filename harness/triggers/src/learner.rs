@@ -6,7 +6,8 @@ use twinfer_case::{Tally, Trigger};
 
 use crate::{
     DescribedNode,
-    conditions::{Condition, Labels, Population},
+    conditions::{Condition, Population},
+    evidence::Labels,
 };
 
 /// Conditions that are this many bits longer than the shortest may still be right.
