@@ -3,7 +3,7 @@ use std::ops::Range;
 use twinfer_onnx::DataType;
 
 use crate::{
-    Arithmetic,
+    Algorithms, Arithmetic,
     arithmetic::ErrorModel as _,
     format::{Format, power_of_two},
     grid::Grid,
@@ -85,7 +85,8 @@ pub struct Convolution<'a> {
     /// The positions without a tap that do not hold the bias either.
     pub bare: Bare,
     pub arithmetic: Arithmetic,
-    /// The algorithms that may transform the operands; `None` if only direct sums are allowed for.
+    /// The algorithms that may transform the operands, or at least leave open what becomes of those that are not finite; `None` if only direct
+    /// sums are allowed for.
     pub transformed: Option<Transformed>,
     pub accumulator: Accumulator,
     /// The number that is read where there is no data; zero except in mutants.
@@ -430,7 +431,7 @@ impl Convolution<'_> {
 
     /// The grid of the sums; `None` unless every operand is exact and no algorithm rounds them.
     fn grid(&self) -> Option<Grid> {
-        if self.transformed.is_some() {
+        if self.transforms().is_some() {
             return None;
         }
         let kept = self.arithmetic.operand_precision(self.x.dtype);
@@ -488,9 +489,14 @@ impl Convolution<'_> {
         error
     }
 
+    /// The algorithms that may transform finite operands.
+    fn transforms(&self) -> Option<Transformed> {
+        self.transformed.filter(|_| self.arithmetic.algorithms == Algorithms::Any)
+    }
+
     /// The error of the sums of one output channel in algorithms that transform their operands; 0 if none is allowed for.
     fn transform_error(&self, window: &ReceptiveField, within: Format) -> f64 {
-        self.transformed.map_or(0.0, |transformed| {
+        self.transforms().map_or(0.0, |transformed| {
             let (channels, underflow) = (self.channels.inputs, self.arithmetic.underflow(within));
             transformed.error(window.norms(), channels, within, underflow)
         })

@@ -101,10 +101,12 @@ fn transforms_spread_what_is_not_finite() {
     let x = floats(&[1, 1, 8], &[NAN, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
     let w = floats(&[1, 1, 3], &[1.0; 3]);
     let graph = graph(Op::Conv(Conv::default()), &x.shape, &[w]);
-    let arithmetic = Arithmetic::default().with(Algorithms::Any);
-    let evaluation = evaluate_as(&graph, &[x], arithmetic, &[]).expect("valid");
-    assert!(elements(&evaluation).iter().all(Option::is_none));
-    assert_eq!(entries(&evaluation), ["transformed-non-finite"]);
+    for algorithms in [Algorithms::DirectConvolutions, Algorithms::Any] {
+        let arithmetic = Arithmetic::default().with(algorithms);
+        let evaluation = evaluate_as(&graph, std::slice::from_ref(&x), arithmetic, &[]).expect("valid");
+        assert!(elements(&evaluation).iter().all(Option::is_none));
+        assert_eq!(entries(&evaluation), ["transformed-non-finite"]);
+    }
 }
 
 #[test]

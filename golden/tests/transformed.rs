@@ -241,6 +241,7 @@ fn transforms_round_integers_that_direct_sums_hold_exactly() {
     let wrong =
         |reference: &Reference| (0..16).filter(|&place| is_wrong(reference, place, given[place])).count();
     let (direct, any) = (of(Algorithms::Direct), of(Algorithms::Any));
+    assert_eq!(of(Algorithms::DirectConvolutions), direct);
     assert!(direct.grid_step.is_some() && any.grid_step.is_none());
     assert!(wrong(&direct) > 0 && wrong(&any) == 0, "{given:?} {direct:?}");
     assert!(any.bound.iter().all(|bound| *bound < 0.5), "an integer that is off by one stays wrong: {any:?}");

@@ -105,8 +105,10 @@ impl Evaluator<'_> {
     /// The algorithms that may transform the operands of a convolution.
     fn transformed(&self, geometry: &Geometry) -> Option<Transformed> {
         match self.arithmetic.algorithms {
-            Algorithms::Direct | Algorithms::DirectConvolutions => None,
-            Algorithms::Any => Transformed::of(&geometry.axes.iter().map(Reach::from).collect::<Vec<_>>()),
+            Algorithms::Direct => None,
+            Algorithms::DirectConvolutions | Algorithms::Any => {
+                Transformed::of(&geometry.axes.iter().map(Reach::from).collect::<Vec<_>>())
+            }
         }
     }
 

@@ -79,7 +79,8 @@ pub enum Algorithms {
     /// roots are correctly rounded. Integers that are small enough are exact.
     #[default]
     Direct,
-    /// Convolutions multiply their operands too, but quotients and roots may be approximated, as GPUs do.
+    /// Convolutions multiply their operands too, but quotients and roots may be approximated, as GPUs do, and what becomes of operands that
+    /// are not finite and of sums that overflow is as open as if convolutions transformed them.
     DirectConvolutions,
     /// Convolutions of dense kernels may be computed by Winograd's algorithm or by FFT, and quotients and roots may be
     /// approximated. All of these round even small integers.
