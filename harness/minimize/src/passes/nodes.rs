@@ -89,9 +89,10 @@ fn start_at(case: &Case, baseline: &Baseline, place: usize, input: usize) -> Opt
     case.graph.nodes.retain(|node| !node.outputs.contains(&name));
     let shape =
         dims.filter(|dims| dims.len() == shapes[0].len()).map(|dims| declared(&name, dims, &shapes[0]));
-    case.graph.inputs.push(ValueInfo { name, dtype, shape });
+    // the first input is the data, which stays an input
+    case.graph.inputs.insert(0, ValueInfo { name, dtype, shape });
     for (run, shape) in case.runs.iter_mut().zip(shapes) {
-        run.inputs.push(TensorSource::Data(small_integers(dtype, shape)?));
+        run.inputs.insert(0, TensorSource::Data(small_integers(dtype, shape)?));
     }
     Some(case)
 }
