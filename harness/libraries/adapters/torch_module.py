@@ -16,9 +16,12 @@ TYPES = {
     onnx.TensorProto.INT32: torch.int32, onnx.TensorProto.INT64: torch.int64, onnx.TensorProto.BOOL: torch.bool,
 }
 FUNCTIONS = {
-    "Add": torch.add, "BatchNormalization": torch_operators.batch_normalization, "Concat": torch_operators.concat,
-    "Conv": torch_operators.conv, "ConvTranspose": torch_operators.conv_transpose, "Identity": torch_operators.identity,
-    "MaxPool": torch_operators.max_pool, "Relu": torch.relu,
+    "Add": torch.add, "AveragePool": torch_operators.average_pool, "BatchNormalization": torch_operators.batch_normalization,
+    "Clip": torch_operators.clip, "Concat": torch_operators.concat, "Conv": torch_operators.conv,
+    "ConvTranspose": torch_operators.conv_transpose, "GlobalAveragePool": torch_operators.global_average_pool,
+    "HardSwish": torch.nn.functional.hardswish, "Identity": torch_operators.identity, "LeakyRelu": torch_operators.leaky_relu,
+    "MaxPool": torch_operators.max_pool, "Mul": torch.mul, "Relu": torch.relu, "Sigmoid": torch.sigmoid,
+    "Transpose": torch_operators.transpose,
 }
 
 

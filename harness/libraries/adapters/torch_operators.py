@@ -10,6 +10,7 @@ import torch.nn.functional as F
 CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 POOLS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+AVERAGES = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 INTEGERS = {torch.int8: (-128, 127), torch.uint8: (0, 255)}
 AUTOMATIC = ("SAME_UPPER", "SAME_LOWER")
 
@@ -149,6 +150,37 @@ def max_pool(
             raise Inexpressible("pads", "torch.nn.functional.max_pool with ceil_mode pads both ends alike, by half of the kernel at most")
         x, pads = padded(x, pads, -float("inf")), [(0, 0)] * rank
     return function(x, kernel_shape, strides, [before for before, _ in pads], dilations, bool(ceil_mode))
+
+
+def average_pool(
+    x, *, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0,
+):
+    function = of_rank(AVERAGES, x, "average pooling")
+    rank = x.dim() - 2
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    pads = window_pads(x, kernel_shape, strides, dilations, pads, auto_pad)
+    is_wide = any(2 * before > extent for (before, _), extent in zip(pads, kernel_shape))
+    if any(dilation != 1 for dilation in dilations) or not is_symmetric(pads) or is_wide:
+        raise Inexpressible("pads", "torch.nn.functional.avg_pool has no dilations and pads both ends alike, by half of the kernel at most")
+    if ceil_mode and any(before for before, _ in pads):
+        raise Inexpressible("pads", "torch.nn.functional.avg_pool with ceil_mode pads both ends alike and counts what is beyond them")
+    return function(x, kernel_shape, strides, [before for before, _ in pads], bool(ceil_mode), bool(count_include_pad))
+
+
+def global_average_pool(x):
+    return x.mean(list(range(2, x.dim())), keepdim=True)
+
+
+def leaky_relu(x, *, alpha=0.01):
+    return F.leaky_relu(x, alpha)
+
+
+def clip(x, low=None, high=None):
+    return x.clone() if low is None and high is None else torch.clamp(x, low, high)
+
+
+def transpose(x, *, perm=None):
+    return x.permute(perm if perm else list(reversed(range(x.dim()))))
 
 
 def batch_normalization(x, scale, bias, mean, variance, *, epsilon=1e-5, momentum=0.9, spatial=1, training_mode=0):

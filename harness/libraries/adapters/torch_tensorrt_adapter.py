@@ -43,7 +43,7 @@ CAPABILITIES = [
     ),
     inexpressible(
         "torch-pools-both-ends-alike",
-        "PyTorch 2.2, torch.nn.MaxPool2d: padding is one number an axis, half of the kernel at most",
+        "PyTorch 2.2, torch.nn.MaxPool2d and AvgPool2d: padding is one number an axis, half of the kernel at most",
         ANY,
         "pads both ends alike",
     ),
