@@ -106,8 +106,8 @@ impl Learner {
     pub fn confirmed(&self, trigger: Trigger) -> Option<Trigger> {
         let satisfying = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(0));
         let missing = self.tally(|place| self.population.unmet(place, &trigger.facts) == Some(1));
-        let is_missed = 100 * missing.diverging <= STRAY * missing.cases;
-        is_missed.then_some(Trigger { satisfying, missing, shown: Some(trigger.satisfying), ..trigger })
+        let is_right = 100 * missing.diverging <= STRAY * missing.cases;
+        is_right.then_some(Trigger { satisfying, missing, shown: Some(trigger.satisfying), ..trigger })
     }
 
     /// The cases to run next, by their places, none of them twice; none at all if nothing more is to be learned.

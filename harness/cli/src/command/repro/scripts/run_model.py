@@ -125,7 +125,7 @@ def session_options(ort, optimization):
     return options
 
 
-# what the plugins are told, by their modules
+# provider options, by the module of the plugin
 PLUGIN_SETTINGS = {
     "onnxruntime_ep_openvino": {
         "load_config": '{"CPU":{"INFERENCE_PRECISION_HINT":"f32","INFERENCE_NUM_THREADS":"1","NUM_STREAMS":"1"}}'
