@@ -238,7 +238,7 @@ fn record(
         findings: Vec::new(),
         masks: Vec::new(),
         open: Vec::new(),
-        macs: case.macs(),
+        macs: case.macs,
     }
 }
 

@@ -59,6 +59,11 @@ impl<'a> EscalationPolicy<'a> {
         Self { rule, seed, ladders: ladders(variants), poison }
     }
 
+    /// Whether the case may run again, on what is known before it is judged.
+    pub fn may_escalate(&self, case: CaseHash) -> bool {
+        self.rule.is_some() || self.poison.as_ref().is_some_and(|sample| sample.rungs(case).next().is_some())
+    }
+
     /// The rungs on which the case at `index` runs again. It took `micros` µs on the variants that run every case.
     pub fn rungs(
         &self,

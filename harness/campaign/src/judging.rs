@@ -39,7 +39,8 @@ impl Judge<'_> {
     fn judge(self, executed: ExecutedCase) -> Result<(JudgedCase, Option<Escalation>), CampaignError> {
         let disagreements = self.disagreements(&executed);
         let ExecutedCase { prepared, observed } = executed;
-        let first = observed.first().map(|(first, _)| first.observation.clone());
+        let may_escalate = self.escalation.may_escalate(prepared.case.task.hash);
+        let first = observed.first().filter(|_| may_escalate).map(|(first, _)| first.observation.clone());
         let (mut variants, mut suspects, mut open) =
             (Vec::with_capacity(self.variants.len()), Vec::new(), Vec::new());
         for ((observed, repeat), disagreement) in observed.into_iter().zip(disagreements) {
@@ -62,7 +63,7 @@ impl Judge<'_> {
             findings: Vec::new(),
             masks: Vec::new(),
             open,
-            macs: case.macs(),
+            macs: case.macs,
         };
         let rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
         let escalation = first.filter(|_| !rungs.is_empty()).map(|first| Escalation {

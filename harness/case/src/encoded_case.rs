@@ -1,7 +1,5 @@
 use std::sync::Arc;
 
-use twinfer_onnx::infer_shapes;
-
 use crate::{Case, CaseSize, OversizedRecipe, Task};
 
 /// A case whose tensors are too large to be generated.
@@ -24,13 +22,17 @@ pub struct EncodedCase {
     pub task: Task,
     /// The approximate size of the task in the pipe to a worker, in bytes.
     pub bytes: usize,
+    /// Multiply-accumulates of the first run's convolutions; 0 if the shapes are not known.
+    pub macs: u64,
 }
 
 impl EncodedCase {
     /// Encodes the graph of `case` and materializes its tensors.
     pub fn encode(case: Case) -> Result<Arc<Self>, OversizedCase> {
-        match Task::of(&case) {
-            Ok(task) => Ok(Arc::new(Self { bytes: bytes(&task), case, task })),
+        match Task::with_workload(&case) {
+            Ok((task, workload)) => {
+                Ok(Arc::new(Self { bytes: bytes(&task), macs: workload.macs, case, task }))
+            }
             Err(reason) => {
                 let provenance = case.provenance;
                 Err(OversizedCase {
@@ -52,32 +54,9 @@ impl EncodedCase {
             runs: self.case.runs.len(),
         }
     }
-
-    /// Multiply-accumulates of the first run's convolutions; 0 if the shapes are not known.
-    pub fn macs(&self) -> u64 {
-        let graph = &self.case.graph;
-        let inputs: Vec<_> =
-            self.task.runs.first().into_iter().flatten().map(|tensor| tensor.shape.clone()).collect();
-        let Ok(shapes) = infer_shapes(graph, &inputs) else { return 0 };
-        graph.nodes.iter().filter_map(|node| macs_of(node, &shapes)).fold(0, u64::saturating_add)
-    }
 }
 
 fn bytes(task: &Task) -> usize {
     let tensors: usize = task.runs.iter().flatten().map(|tensor| tensor.byte_len() + 96).sum();
     task.model.len() + tensors + 512
-}
-
-/// Multiply-accumulates of a node: each output element of a Conv, or input element of a ConvTranspose, is multiplied with the
-/// kernels of its group once. `None` for other operators, or if shapes are not known.
-fn macs_of(node: &twinfer_onnx::Node, shapes: &twinfer_onnx::Shapes) -> Option<u64> {
-    use twinfer_onnx::Op;
-    let elements = |name: &String| shapes.get(name).map(|value| value.shape.iter().product::<usize>() as u64);
-    let weights = shapes.get(node.inputs.get(1)?)?;
-    let per_position: usize = weights.shape.get(1..)?.iter().product();
-    match &node.op {
-        Op::Conv(_) => Some(elements(node.outputs.first()?)? * per_position as u64),
-        Op::ConvTranspose(_) => Some(elements(node.inputs.first()?)? * per_position as u64),
-        _ => None,
-    }
 }

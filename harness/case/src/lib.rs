@@ -59,6 +59,7 @@ mod trust;
 mod variant;
 mod verdict;
 mod worker_limits;
+mod workload;
 
 pub use arithmetic::{Algorithms, Arithmetic, Operands, Singles, Subnormals, Sums};
 pub use backend_error::BackendError;

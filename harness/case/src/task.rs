@@ -1,6 +1,6 @@
-use twinfer_onnx::{Graph, Tensor, element_count, infer_shapes};
+use twinfer_onnx::Tensor;
 
-use crate::{Case, CaseHash, OversizedRecipe, Request, Stage, materialize};
+use crate::{Case, CaseHash, OversizedRecipe, Request, Stage, materialize, workload::Workload};
 
 /// What a backend is given: a case with its model encoded and its tensors materialized.
 #[derive(Clone, Debug)]
@@ -24,9 +24,15 @@ pub struct Task {
 impl Task {
     /// Encodes the graph and materializes the tensors of `case`, once for all backends.
     pub fn of(case: &Case) -> Result<Self, OversizedRecipe> {
+        Self::with_workload(case).map(|(task, _)| task)
+    }
+
+    /// Like [`of`](Self::of), with how much the case gives a backend to do.
+    pub(crate) fn with_workload(case: &Case) -> Result<(Self, Workload), OversizedRecipe> {
         let runs = materialize(&case.runs)?;
-        let output_bytes = output_bytes(&case.graph, &runs);
-        Ok(Self { output_bytes, ..Self::new(case.graph.encode(), case.request.clone(), runs) })
+        let workload = Workload::of(&case.graph, &runs);
+        let task = Self::new(case.graph.encode(), case.request.clone(), runs);
+        Ok((Self { output_bytes: workload.output_bytes, ..task }, workload))
     }
 
     /// A task for a model in ONNX format.
@@ -55,17 +61,6 @@ impl Task {
     pub fn observing(self, intermediates: Vec<String>) -> Self {
         Self { intermediates, output_bytes: None, ..self }
     }
-}
-
-fn output_bytes(graph: &Graph, runs: &[Vec<Tensor>]) -> Option<u64> {
-    runs.iter().try_fold(0_u64, |total, inputs| {
-        let shapes: Vec<_> = inputs.iter().map(|input| input.shape.clone()).collect();
-        let shapes = infer_shapes(graph, &shapes).ok()?;
-        shapes.outputs().iter().try_fold(total, |total, output| {
-            let bytes = element_count(&output.shape)?.checked_mul(output.dtype.size())?;
-            total.checked_add(bytes as u64)
-        })
-    })
 }
 
 impl Case {

@@ -126,6 +126,21 @@ pub struct ValueInfo {
 }
 
 impl ValueInfo {
+    /// A value of the type `dtype` that has one of `shapes` in each run: symbolic along the axes where they differ. `None` if they differ in
+    /// rank, or if there is none.
+    pub fn over_runs(name: &str, dtype: DataType, shapes: &[&[usize]]) -> Option<Self> {
+        let (first, others) = shapes.split_first()?;
+        if others.iter().any(|other| other.len() != first.len()) {
+            return None;
+        }
+        let dim = |(axis, &extent): (usize, &usize)| {
+            let is_fixed = others.iter().all(|other| other[axis] == extent);
+            if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(format!("{name}_D{axis}")) }
+        };
+        let shape = Some(first.iter().enumerate().map(dim).collect());
+        Some(Self { name: name.to_owned(), dtype, shape })
+    }
+
     /// Whether a tensor of this type and shape is such a value, whatever the symbolic extents stand for.
     pub fn admits(&self, dtype: DataType, shape: &[usize]) -> bool {
         let fits = |dim: &Dim, extent: usize| match dim {

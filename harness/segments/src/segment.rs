@@ -6,7 +6,7 @@ use twinfer_case::{
 };
 use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
 use twinfer_golden::evaluate_returned;
-use twinfer_onnx::{DataType, Dim, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
+use twinfer_onnx::{DataType, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
 use crate::values::Values;
 
@@ -59,7 +59,6 @@ impl<'g> Segment<'g> {
 
     /// The segment as a case with `values` as its inputs; an error says why it is none.
     pub fn case(&self, request: &Request, values: &Values<'_>) -> Result<SegmentCase, String> {
-        let lacks = |input: &str| format!("the value {input:?} was not observed");
         let inputs: Vec<Vec<&Tensor>> = self
             .inputs
             .iter()
@@ -76,10 +75,10 @@ impl<'g> Segment<'g> {
         let run = |run: usize| Run {
             inputs: inputs.iter().map(|runs| TensorSource::Data(runs[run].clone())).collect(),
         };
-        let extents = |run: usize| inputs.iter().map(|runs| runs[run].shape.clone()).collect::<Vec<_>>();
-        let shapes = infer_shapes(&graph, &extents(0)).map_err(|violation| violation.to_string())?;
-        let dtype = shapes.get(self.output).ok_or_else(|| lacks(self.output))?.dtype;
-        graph.outputs.push(ValueInfo { name: self.output.to_owned(), dtype, shape: None });
+        let extents = |run: usize| inputs.iter().map(|runs| runs[run].shape.clone()).collect();
+        let extents: Vec<_> = (0..values.runs()).map(extents).collect();
+        let output = declared_output(&graph, self.output, &extents)?;
+        graph.outputs.push(output);
         let case = Case {
             graph,
             request: request.clone(),
@@ -176,16 +175,70 @@ pub fn named(node: &Node) -> NamedNode {
     NamedNode { name: node.name.clone(), operator: node.op.op_type().to_owned() }
 }
 
-/// A graph input that takes a tensor of every run; extents that differ between runs are symbolic.
+/// A graph input that takes a tensor of every run.
 fn declared_as(name: &str, runs: &[&Tensor]) -> Result<ValueInfo, String> {
-    let [first, others @ ..] = runs else { return Err("there is no run".to_owned()) };
-    if others.iter().any(|other| other.shape.len() != first.shape.len() || other.dtype() != first.dtype()) {
-        return Err(format!("the value {name:?} has another rank or type in another run"));
-    }
-    let dim = |(axis, &extent): (usize, &usize)| {
-        let is_fixed = others.iter().all(|other| other.shape[axis] == extent);
-        if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(String::new()) }
+    let first = runs.first().ok_or_else(|| "there is no run".to_owned())?;
+    let shapes: Vec<_> = runs.iter().map(|tensor| tensor.shape.as_slice()).collect();
+    let has_one_type = runs.iter().all(|tensor| tensor.dtype() == first.dtype());
+    has_one_type
+        .then(|| ValueInfo::over_runs(name, first.dtype(), &shapes))
+        .flatten()
+        .ok_or_else(|| varies(name))
+}
+
+/// The output of `graph` that is called `name`, given `extents` of the inputs in each run. A model without its shape is not valid ONNX.
+fn declared_output(graph: &Graph, name: &str, extents: &[Vec<Vec<usize>>]) -> Result<ValueInfo, String> {
+    let in_run = |extents: &Vec<Vec<usize>>| {
+        let shapes = infer_shapes(graph, extents).map_err(|violation| violation.to_string())?;
+        let value = shapes.get(name).ok_or_else(|| lacks(name))?;
+        Ok((value.dtype, value.shape.clone()))
     };
-    let shape = Some(first.shape.iter().enumerate().map(dim).collect());
-    Ok(ValueInfo { name: name.to_owned(), dtype: first.dtype(), shape })
+    let values = extents.iter().map(in_run).collect::<Result<Vec<_>, String>>()?;
+    let (dtype, _) = values.first().ok_or_else(|| "there is no run".to_owned())?;
+    let shapes: Vec<_> = values.iter().map(|(_, shape)| shape.as_slice()).collect();
+    ValueInfo::over_runs(name, *dtype, &shapes).ok_or_else(|| varies(name))
+}
+
+fn lacks(name: &str) -> String {
+    format!("the value {name:?} was not observed")
+}
+
+fn varies(name: &str) -> String {
+    format!("the value {name:?} has another rank or type in another run")
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::{Dim, Op};
+
+    use super::*;
+
+    fn relu() -> Graph {
+        let input = ValueInfo::over_runs("x", DataType::Float, &[&[1, 3], &[2, 3]]);
+        Graph {
+            opset: 17,
+            inputs: vec![input.unwrap()],
+            initializers: Vec::new(),
+            nodes: vec![Node {
+                name: "relu".to_owned(),
+                op: Op::Relu,
+                inputs: vec!["x".to_owned()],
+                outputs: vec!["y".to_owned()],
+            }],
+            outputs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn output_is_declared_with_a_shape_that_holds_in_every_run() {
+        let output = declared_output(&relu(), "y", &[vec![vec![1, 3]], vec![vec![2, 3]]]).unwrap();
+        assert_eq!(output.dtype, DataType::Float);
+        assert_eq!(output.shape, Some(vec![Dim::Symbolic("y_D0".to_owned()), Dim::Fixed(3)]));
+    }
+
+    #[test]
+    fn output_of_another_rank_in_another_run_is_refused() {
+        let refused = declared_output(&relu(), "y", &[vec![vec![1, 3]], vec![vec![3]]]);
+        assert!(refused.is_err(), "{refused:?}");
+    }
 }

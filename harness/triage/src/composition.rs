@@ -348,7 +348,7 @@ fn is_of_precision(name: &str) -> bool {
 fn cost(evaluated: &Evaluated) -> u64 {
     let encoded = &evaluated.encoded;
     let size = encoded.size();
-    (size.input_elements + size.initializer_elements) as u64 + encoded.macs()
+    (size.input_elements + size.initializer_elements) as u64 + encoded.macs
 }
 
 /// The evidence that one of so many candidates needs.

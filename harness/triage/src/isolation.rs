@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Expectation, Run, TensorSource, materialize};
 use twinfer_golden::evaluate;
-use twinfer_onnx::{Dim, Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
+use twinfer_onnx::{Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
 
 /// The nodes of `case` as cases of their own, in the order of the graph. A node of constants alone is tried on an input first, then on
 /// the constants. Nothing for a case of one node, for one that is not valid, and for one that golden cannot evaluate.
@@ -110,18 +110,10 @@ fn inferred(name: &str, shapes: &Shapes<'_>) -> Option<ValueInfo> {
     Some(ValueInfo { name: name.to_owned(), dtype, shape: None })
 }
 
-/// An input or output of these values, one in each run: symbolic where they differ in extent.
+/// An input or output of these values, one in each run.
 fn declared(name: &str, runs: &[&Tensor]) -> Option<ValueInfo> {
-    let (first, others) = runs.split_first()?;
-    if others.iter().any(|other| other.shape.len() != first.shape.len()) {
-        return None;
-    }
-    let dim = |(axis, &extent): (usize, &usize)| {
-        let is_fixed = others.iter().all(|other| other.shape[axis] == extent);
-        if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(format!("{name}_D{axis}")) }
-    };
-    let shape = Some(first.shape.iter().enumerate().map(dim).collect());
-    Some(ValueInfo { name: name.to_owned(), dtype: first.dtype(), shape })
+    let shapes: Vec<_> = runs.iter().map(|tensor| tensor.shape.as_slice()).collect();
+    ValueInfo::over_runs(name, runs.first()?.dtype(), &shapes)
 }
 
 #[cfg(test)]
