@@ -153,7 +153,7 @@ impl TriageWorkers {
 
     /// Starts one worker of `pool`; no more than one is busy at a time.
     pub fn start(pool: Arc<WorkerPool>) -> Result<Self, WorkerError> {
-        let worker = pool.take()?;
+        let worker = pool.take(Priority::Needed)?;
         let info = VariantInfo {
             variant: pool.variant().clone(),
             description: worker.description().clone(),
@@ -382,7 +382,7 @@ fn take_after(
 
 /// A worker that has run nothing, with its pool.
 fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerError> {
-    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take()?)))
+    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take(Priority::Needed)?)))
 }
 
 /// Runs a case `times` times, each time in the worker of the run before, as long as that one lives; with the last worker if it still does.
@@ -439,7 +439,7 @@ fn runs_elsewhere(
     task: &Task,
 ) -> Result<Option<Observation>, WorkerError> {
     let Some(other) = pools.other_than(pool) else { return Ok(None) };
-    let observation = observe(&mut other.take()?, task).ok();
+    let observation = observe(&mut other.take(Priority::Needed)?, task).ok();
     if observation.is_some() {
         pool.health().record_failure();
     }
