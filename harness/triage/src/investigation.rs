@@ -24,8 +24,8 @@ use crate::{
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
 
-/// Fresh workers that the repeats of a case take.
-const FRESH_WORKERS: usize = 2;
+/// Fresh workers that the repeats of a case take, unless they differ.
+const FRESH_WORKERS: usize = 1;
 
 /// Investigates suspects, any number of them at the same time.
 #[derive(Clone, Copy)]

@@ -20,8 +20,9 @@ use crate::{
     loss::Loss,
     memory,
     pool::{WorkerPool, spares::SparePolicy, trial::Trial},
-    process::{WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    process::{Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines},
     semaphore::Priority,
+    stage_times::StageTimes,
     worker_memory::WorkerMemory,
 };
 
@@ -33,6 +34,8 @@ pub struct DevicePools {
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
     activity: Arc<Activity>,
+    /// How long cases take in the workers of executors and in warm ones.
+    times: Arc<StageTimes>,
     executors_yield: bool,
 }
 
@@ -84,6 +87,7 @@ impl DevicePools {
             turn: AtomicUsize::new(0),
             footprint: AtomicU64::new(0),
             activity: Arc::default(),
+            times: Arc::default(),
             executors_yield: false,
         }
     }
@@ -123,6 +127,11 @@ impl DevicePools {
     /// How busy the executors are.
     pub(crate) const fn activity(&self) -> &Arc<Activity> {
         &self.activity
+    }
+
+    /// How a worker is watched that runs many cases: it is suspected if it takes much longer than others did.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch::Usual(Arc::clone(&self.times))
     }
 
     /// Everything that keeps idle workers.

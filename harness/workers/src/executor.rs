@@ -113,6 +113,7 @@ impl Executor {
         if self.pools.executors_yield() {
             worker.lower_priority();
         }
+        worker.watch(self.pools.watch());
         self.flow.restart();
         let semaphore = worker.turn();
         let mut turn = DeviceTurn::new(semaphore.as_deref());
@@ -268,7 +269,7 @@ impl Executor {
         if Arc::ptr_eq(&pool, &self.pool) {
             return trial.survivor.map_or_else(|| self.take_worker(), Ok);
         }
-        if trial.survivor.is_some() && !loss.is_from_outside() {
+        if trial.survivor.is_some() && loss.concerns_case() {
             self.pool.health().record_failure();
         }
         self.take_worker()

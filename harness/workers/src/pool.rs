@@ -24,7 +24,7 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     process::{
-        SLOW_START, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
+        SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
         watchdog::Watchdog,
     },
     semaphore::{LONG_WAIT, Priority, Semaphore},
@@ -193,17 +193,20 @@ impl WorkerPool {
     /// Runs `task` in fresh workers until the result is the case's own doing.
     ///
     /// A crash or a hang counts if it happens to a worker that has run nothing else and confirms `suspicion` or an earlier
-    /// attempt. SIGKILL, which comes from outside, has to recur at every one of four attempts.
+    /// attempt. That a stage took much longer than with other cases is a suspicion of a hang. SIGKILL, which comes from outside, has to
+    /// recur at every one of four attempts.
     pub fn try_fresh(
         self: &Arc<Self>,
         task: &Task,
         suspicion: Option<&Loss>,
         priority: Priority,
     ) -> Result<Trial, WorkerError> {
-        let mut earlier = suspicion.cloned();
+        let is_suspected = suspicion == Some(&Loss::Suspected);
+        let mut earlier = suspicion.filter(|_| !is_suspected).cloned();
         let mut killed = 0;
         loop {
             let mut worker = self.take(priority)?;
+            worker.watch(if is_suspected { Watch::Trial } else { Watch::Deadlines });
             let (stage, loss) = match observe(&mut worker, task) {
                 Ok(observation) => {
                     let survivor = Some(worker).filter(|worker| !worker.is_spent());
@@ -212,7 +215,11 @@ impl WorkerPool {
                 Err(loss) => loss,
             };
             killed += usize::from(loss.is_from_outside());
-            let is_confirmed = if loss.is_from_outside() { killed >= ATTEMPTS } else { earlier.is_some() };
+            let is_confirmed = match &loss {
+                loss if loss.is_from_outside() => killed >= ATTEMPTS,
+                Loss::TimedOut if is_suspected => true,
+                _ => earlier.is_some(),
+            };
             if is_confirmed {
                 let observation = lost(&self.variant, stage, &loss)?;
                 return Ok(Trial { observation, survivor: None });

@@ -1,7 +1,7 @@
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, TryLockError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -31,6 +31,9 @@ use crate::{
 /// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
 const LIMIT_PER_DEVICE: usize = 4;
 
+/// The most idle workers with memory filled with one pattern: few cases need them, and each takes a place on its device.
+const MOST_FILLED: usize = 2;
+
 /// Time between two looks at whether a worker is free.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -55,28 +58,45 @@ pub struct TriageWorkers {
     busy: Arc<Semaphore>,
 }
 
-/// Workers with memory filled with one pattern. Cases take turns on one, as long as waiting for it is faster than starting another.
+/// Workers with memory filled with one pattern. Cases wait for one that is in use, as long as that is faster than starting another.
 #[derive(Default)]
 struct FilledWorkers {
-    turn: Mutex<()>,
+    /// How many workers are in use or starting.
+    in_use: Mutex<usize>,
     /// Set once a worker is needed.
     pools: OnceLock<DevicePools>,
     /// Idle workers that have run cases.
     warm: Arc<IdleWorkers>,
 }
 
+/// The use of a worker with memory filled; over when dropped.
+struct FilledUse<'a>(&'a FilledWorkers);
+
 impl FilledWorkers {
-    /// Waits for a turn; `None` if that takes longer than `patience`.
-    fn turn(&self, patience: Duration) -> Option<MutexGuard<'_, ()>> {
+    /// An idle worker; `None` if one has to be started, because none is in use or those that are in use stay so for longer than
+    /// `patience`.
+    fn take(&self, patience: Duration) -> (FilledUse<'_>, Option<WorkerProcess>) {
         let begun = Instant::now();
         loop {
-            match self.turn.try_lock() {
-                Ok(turn) => return Some(turn),
-                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
-                Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return None,
-                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            let mut in_use = self.in_use();
+            let idle = self.warm.pop();
+            if idle.is_some() || *in_use == 0 || begun.elapsed() >= patience {
+                *in_use += 1;
+                return (FilledUse(self), idle);
             }
+            drop(in_use);
+            thread::sleep(PAUSE);
         }
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, usize> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FilledUse<'_> {
+    fn drop(&mut self) {
+        *self.0.in_use() -= 1;
     }
 }
 
@@ -256,7 +276,7 @@ impl TriageWorkers {
             Err(error) => Err(error),
             Ok((runs, survivor)) => {
                 if let Some(pattern) = filling {
-                    self.keep(&self.filled(pattern).warm, survivor);
+                    self.keep(&self.filled(pattern).warm, MOST_FILLED, survivor);
                 }
                 Ok(runs)
             }
@@ -273,26 +293,27 @@ impl TriageWorkers {
         task: &Task,
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
-        let _turn = self.filled(pattern).turn(self.filled_pools(pattern).start_time());
-        match self.repeat_in_warm_filled(pattern, task, times) {
+        let begun = Instant::now();
+        let (_in_use, idle) = self.filled(pattern).take(self.filled_pools(pattern).start_time());
+        self.log_wait(begun, "triage waited for a worker with memory filled");
+        match idle.and_then(|worker| self.repeat_in_warm_filled(worker, pattern, task, times)) {
             Some(runs) => Ok(runs),
             None => self.repeat(Some(pattern), &[], task, times),
         }
     }
 
-    /// `None` if no worker with memory filled is idle, or if the case ends it.
+    /// `None` if the case ends the worker.
     fn repeat_in_warm_filled(
         &self,
+        mut worker: WorkerProcess,
         pattern: PoisonPattern,
         task: &Task,
         times: usize,
     ) -> Option<Vec<RepeatedRun>> {
-        let warm = &self.filled(pattern).warm;
         let _busy = self.busy.acquire(Priority::Needed);
-        let mut worker = warm.pop()?;
         let run = |observation| RepeatedRun { observation, is_warm: true };
         let runs = (0..times).map(|_| observe(&mut worker, task).map(run)).collect::<Result<_, _>>().ok();
-        self.keep(warm, runs.is_some().then_some(worker));
+        self.keep(&self.filled(pattern).warm, MOST_FILLED, runs.is_some().then_some(worker));
         runs
     }
 
@@ -304,7 +325,8 @@ impl TriageWorkers {
         let idle = self.warm.pop();
         let is_new = idle.is_none();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
-        self.log_wait(begun);
+        worker.watch(self.pools.watch());
+        self.log_wait(begun, "triage waited for a warm worker");
         let warmed_up = if is_new { observe(&mut worker, task).map(drop) } else { Ok(()) };
         match warmed_up.and_then(|()| observe(&mut worker, task)) {
             Ok(observation) => {
@@ -343,21 +365,21 @@ impl TriageWorkers {
         }
     }
 
-    fn log_wait(&self, begun: Instant) {
+    fn log_wait(&self, begun: Instant, what: &str) {
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
             let (variant, millis) = (self.info.variant.to_string(), waited.as_millis() as u64);
-            debug!(variant, millis, "triage waited for a warm worker");
+            debug!(variant, millis, "{what}");
         }
     }
 
     fn keep_warm(&self, worker: Option<WorkerProcess>) {
-        self.keep(&self.warm, worker);
+        self.keep(&self.warm, self.limit.get(), worker);
     }
 
-    /// Keeps a worker for more cases, unless there are as many as can be busy.
-    fn keep(&self, idle: &IdleWorkers, worker: Option<WorkerProcess>) {
-        let has_room = idle.len() < self.limit.get();
+    /// Keeps a worker for more cases, unless `most` are idle already, or as many as can be busy.
+    fn keep(&self, idle: &IdleWorkers, most: usize, worker: Option<WorkerProcess>) {
+        let has_room = idle.len() < most.min(self.limit.get());
         if let Some(worker) = worker.filter(|worker| has_room && !worker.is_spent()) {
             idle.push(worker);
         }
