@@ -86,7 +86,7 @@ impl Default for Deadlines {
             parse: Duration::from_secs(30),
             build: Duration::from_mins(2),
             execute: Duration::from_secs(30),
-            suspicion: Duration::from_secs(5),
+            suspicion: Duration::from_secs(8),
         }
     }
 }
