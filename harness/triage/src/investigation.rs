@@ -281,7 +281,7 @@ impl<'a> Investigator<'a> {
         let Repeater { workers, cancellation } = *repeater;
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
         let is_stable = repeats.recurrence() == Recurrence::Stable;
-        if is_stable && depends_on_earlier_runs(&reduction, &settled)? {
+        if is_stable && depends_on_earlier_runs(&reduction, &settled, repeats.fresh())? {
             return Ok(settled.reclassified(Kind::StateDependent, AFTER_OTHER_RUNS));
         }
         Ok(settled)

@@ -47,6 +47,11 @@ impl Loss {
         matches!(self, Self::Died(Death { from_outside: true, .. }))
     }
 
+    /// Whether the worker crashed or passed a deadline, and nothing outside did it.
+    pub const fn is_of_case(&self) -> bool {
+        matches!(self, Self::TimedOut | Self::Died(Death { from_outside: false, .. }))
+    }
+
     /// Whether the case or the device ended the worker: neither something outside nor a suspicion did.
     pub const fn concerns_case(&self) -> bool {
         !self.is_from_outside() && !matches!(self, Self::Suspected)

@@ -266,7 +266,7 @@ impl WorkerPool {
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
             let permit_millis = permitted.as_millis() as u64;
-            let place_millis = (waited - permitted).as_millis() as u64;
+            let place_millis = waited.saturating_sub(permitted).as_millis() as u64;
             let variant = self.variant.to_string();
             debug!(variant, ?priority, permit_millis, place_millis, "start of a worker waited");
         }

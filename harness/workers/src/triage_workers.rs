@@ -17,6 +17,7 @@ use crate::{
     device_pools::DevicePools,
     error::WorkerError,
     idle::IdleWorkers,
+    loss::Loss,
     pool::{
         ATTEMPTS, WorkerPool,
         spares::SpareRequest,
@@ -317,8 +318,24 @@ impl TriageWorkers {
         runs
     }
 
-    /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle.
+    /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle. One that ends the worker runs again
+    /// in a fresh one, and what happens there counts.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
+        self.observe_in_warm(task, |_| false)
+    }
+
+    /// As [`observe_warm`](Self::observe_warm), but a crash and a passed deadline count at once: each costs a worker, and holds up others on
+    /// its device. What comes of such observations has to be confirmed.
+    pub fn observe_warm_once(&self, task: &Task) -> Result<Observation, WorkerError> {
+        self.observe_in_warm(task, Loss::is_of_case)
+    }
+
+    /// A loss that `counts` is the result; the case runs again in a fresh worker after any other.
+    fn observe_in_warm(
+        &self,
+        task: &Task,
+        counts: impl Fn(&Loss) -> bool,
+    ) -> Result<Observation, WorkerError> {
         let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
@@ -333,6 +350,7 @@ impl TriageWorkers {
                 self.keep_warm(Some(worker));
                 Ok(observation)
             }
+            Err((stage, loss)) if counts(&loss) => lost(&self.info.variant, stage, &loss),
             Err((_, loss)) => {
                 drop(worker);
                 let trial = self.pools.try_fresh(task, Some(&loss))?;
