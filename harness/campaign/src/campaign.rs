@@ -220,6 +220,7 @@ impl Campaign {
         };
         let scaled = self.pools.iter().zip(items).zip(&executors).map(of_variant).collect();
         let capacity = Some(self.capacity).filter(|_| self.options.scaling == Scaling::AsNeeded);
+        self.host.begin_cases();
         thread::scope(|scope| {
             let to_dispatcher = event_sender.clone();
             let outbox = Outbox::new(move |message| drop(to_dispatcher.send(message.into())));

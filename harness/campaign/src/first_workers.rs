@@ -10,8 +10,10 @@ use crate::{
     rung::{Base, Rung},
 };
 
-/// How many executors a variant will probably want on each device once its first worker has run a case.
-const EXPECTED_EXECUTORS: usize = 4;
+/// One in this many of the busy workers that devices allow is probably wanted by a variant once its first worker has run a case.
+const EXPECTED_SHARE: usize = 2;
+/// About the memory of a worker that builds engines, which is not measured before one has run a case.
+const EXPECTED_BYTES: u64 = 4 << 30;
 
 /// The workers that a campaign starts with. The first of each variant says what its backend is.
 pub struct FirstWorkers {
@@ -22,13 +24,15 @@ pub struct FirstWorkers {
 }
 
 impl FirstWorkers {
-    /// Starts the first workers of every variant, and then those of the rungs above them that are not better started later.
+    /// Starts the first workers of every variant, and then those of the rungs above them that are not better started later. Spares for
+    /// the executors that come next start beside the first worker of a variant that is known to take long, since nothing else runs yet.
     pub fn start(
         pools: &[Arc<DevicePools>],
         options: &Options,
         capacity: Capacity,
         host: &HostContext,
     ) -> Result<Self, CampaignError> {
+        let _early = request_early(pools, options, capacity);
         let executors = start_executors(pools, options)?;
         let _spares = request_spares(pools, &executors, options, capacity);
         let rungs = Rung::start(&bases(pools, &executors), options, host)?;
@@ -80,6 +84,35 @@ fn start_executors(
     Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
 }
 
+/// Has spares started, of variants whose workers are known to start slowly and to share their device, for the executors that they will
+/// get next, until the requests are dropped.
+fn request_early(pools: &[Arc<DevicePools>], options: &Options, capacity: Capacity) -> Vec<SpareRequest> {
+    if options.scaling != Scaling::AsNeeded {
+        return Vec::new();
+    }
+    let slow: Vec<_> = pools.iter().filter(|pools| pools.variant().is_at_lowest_level()).collect();
+    let workers: usize = slow.iter().map(|pools| pools.pools().len()).sum();
+    let requests = slow.iter().flat_map(|pools| {
+        let expected = expected_executors(pools, capacity).min(fitting(capacity) / workers.max(1));
+        pools.pools().iter().map(move |pool| {
+            pool.expect_slow_start();
+            pool.request_spares(expected)
+        })
+    });
+    requests.collect()
+}
+
+/// How many executors a variant will probably want on each device.
+fn expected_executors(pools: &DevicePools, capacity: Capacity) -> usize {
+    capacity.on_devices.div_ceil(EXPECTED_SHARE * pools.pools().len())
+}
+
+/// How many workers that build engines fit in memory.
+fn fitting(capacity: Capacity) -> usize {
+    let workers = capacity.memory.map(|bytes| bytes / EXPECTED_BYTES);
+    workers.map_or(usize::MAX, |workers| usize::try_from(workers).unwrap_or(usize::MAX))
+}
+
 /// Has spares started for the executors that variants will get next, until the requests are dropped.
 fn request_spares(
     pools: &[Arc<DevicePools>],
@@ -92,9 +125,8 @@ fn request_spares(
     };
     let growing = pools.iter().zip(executors).filter(grows);
     let requests = growing.flat_map(|(pools, _)| {
-        let pools = pools.pools();
-        let expected = EXPECTED_EXECUTORS.min(capacity.on_devices.div_ceil(pools.len()));
-        pools.iter().map(move |pool| pool.request_spares(expected))
+        let expected = expected_executors(pools, capacity);
+        pools.pools().iter().map(move |pool| pool.request_spares(expected))
     });
     requests.collect()
 }

@@ -160,9 +160,12 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.resources.host.end_cases();
     }
 
-    /// Starts no more investigations, and has those under way try no further candidates: time is up.
+    /// Starts no more investigations, has those under way try no further candidates, and starts more workers for them: time is up.
     pub fn end(&mut self) {
-        self.has_ended = true;
+        if !self.has_ended {
+            self.has_ended = true;
+            self.resources.host.end_cases();
+        }
         self.under_way.values().for_each(|investigation| investigation.cancellation.hurry());
     }
 

@@ -36,6 +36,13 @@ impl Variant {
             && !self.options.contains_key(OptionKey::Hazards.key())
     }
 
+    /// Whether the variant says that it builds engines at the lowest level, which times no kernels: its workers share a device, and each
+    /// takes seconds to start.
+    pub fn is_at_lowest_level(&self) -> bool {
+        let level = self.options.get(OptionKey::Level.key());
+        self.backend.builds_engines() && level.is_some_and(|level| level == LOWEST_LEVEL)
+    }
+
     /// Whether the variant builds engines at the default level of a release that is known to have levels.
     pub fn is_above_lowest_level(&self) -> bool {
         let is_given = |key: OptionKey| self.options.contains_key(key.key());
@@ -63,6 +70,13 @@ mod tests {
         assert_eq!(screened("ort:cuda,hazards=run,memory=off"), "ort:cuda,hazards=run,memory=off");
         assert_eq!(screened("trt-rtx"), "trt-rtx");
         assert_eq!(screened("ort:cpu"), "ort:cpu");
+    }
+
+    #[test]
+    fn lowest_level_is_that_of_screening() {
+        let is_lowest = |text: &str| text.parse::<Variant>().unwrap().is_at_lowest_level();
+        assert!(is_lowest(&screened("trt,version=8.6")));
+        assert!(!is_lowest("trt,version=8.6") && !is_lowest("trt,level=3") && !is_lowest("trt,version=8.5"));
     }
 
     #[test]

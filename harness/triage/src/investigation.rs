@@ -24,8 +24,8 @@ use crate::{
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
 
-/// Fresh workers that the repeats of a case take.
-const FRESH_WORKERS: usize = 2;
+/// Fresh workers that the repeats of a case take, unless they differ.
+const FRESH_WORKERS: usize = 1;
 
 /// Investigates suspects, any number of them at the same time.
 #[derive(Clone, Copy)]
@@ -281,7 +281,7 @@ impl<'a> Investigator<'a> {
         let Repeater { workers, cancellation } = *repeater;
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
         let is_stable = repeats.recurrence() == Recurrence::Stable;
-        if is_stable && depends_on_earlier_runs(&reduction, &settled)? {
+        if is_stable && depends_on_earlier_runs(&reduction, &settled, repeats.fresh())? {
             return Ok(settled.reclassified(Kind::StateDependent, AFTER_OTHER_RUNS));
         }
         Ok(settled)

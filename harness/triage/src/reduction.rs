@@ -27,10 +27,10 @@ const MAX_FAILURES: usize = 24;
 const MAX_LOOKS: usize = 12;
 /// The same number for a backend that wants its device alone: the cases of the campaign wait meanwhile.
 const MAX_LOOKS_ALONE: usize = 3;
-/// The limit of all these numbers if the symptom is a hang: each candidate that hangs takes twice the deadline of its stage,
-/// minutes with TensorRT.
+/// The limit of all these numbers if the symptom is a hang: each candidate that hangs takes the deadline of its stage, minutes with
+/// TensorRT.
 const MAX_HANGS: usize = 8;
-/// The limit if the symptom is a crash of a backend that uses CUDA: each candidate that crashes ends two workers, which take seconds to
+/// The limit if the symptom is a crash of a backend that uses CUDA: each candidate that crashes ends a worker, which takes seconds to
 /// start, and holds up the other processes of the device.
 const MAX_CRASHES: usize = 80;
 
@@ -89,7 +89,7 @@ impl Reduction<'_> {
     /// The first node of the case of `diverging` that shows the symptom on its own, as a case; `diverging` itself if none does. A node
     /// that is wrong on its own for another reason refutes what explains the case: that holds by accident.
     fn isolate(&self, diverging: &DivergingCase) -> Result<DivergingCase, TriageError> {
-        // each node that hangs takes twice the deadline of its stage
+        // each node that hangs takes the deadline of its stage
         if diverging.symptom.kind() == Kind::Hang {
             return Ok(diverging.clone());
         }
@@ -162,8 +162,8 @@ impl Reduction<'_> {
     ) -> Result<Option<(usize, DivergingCase)>, TriageError> {
         for (place, evaluated) in candidates.into_iter().enumerate() {
             let Some(shown) = DivergingCase::with_shared_symptom(symptom, evaluated) else { continue };
-            // a crash was seen twice already, in a warm and in a fresh worker
-            if matches!(symptom.kind(), Kind::Hang | Kind::Crash) {
+            // the smallest case is confirmed in fresh workers anyway
+            if ends_workers(symptom) {
                 return Ok(Some((place, shown)));
             }
             let again = self.again(&shown)?;
@@ -188,7 +188,12 @@ impl Reduction<'_> {
         let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;
             let references = references(&encoded, self.oracle, self.workers.info().description.arithmetic);
-            let observation = self.workers.observe_warm(&encoded.task.clone().until(until))?;
+            let task = encoded.task.clone().until(until);
+            let observation = if ends_workers(symptom) {
+                self.workers.observe_warm_once(&task)?
+            } else {
+                self.workers.observe_warm(&task)?
+            };
             Ok(Evaluated::new(self.workers.info(), encoded, references, observation))
         };
         thread::scope(|scope| {
@@ -213,6 +218,11 @@ pub fn confirm_smaller(
 fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, TriageError> {
     let observation = workers.observe_fresh(&case.encoded.task)?;
     Ok(case.with(workers.confirming_info(), observation))
+}
+
+/// Whether each case that shows the symptom costs a worker.
+const fn ends_workers(symptom: &Symptom) -> bool {
+    matches!(symptom.kind(), Kind::Hang | Kind::Crash)
 }
 
 /// The stage up to which a candidate must run to show a symptom.

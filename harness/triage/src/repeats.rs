@@ -1,6 +1,11 @@
 //! The *repeats* of a diverging case: what it comes to in warm and fresh workers, and with memory filled with patterns.
 
-use std::{collections::BTreeSet, iter, sync::Arc, thread};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+    sync::Arc,
+    thread,
+};
 
 use twinfer_case::{
     Circumstance, EncodedCase, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, VariantInfo,
@@ -17,9 +22,9 @@ use crate::{
 };
 
 /// Runs in workers that have run a case before.
-const WARM: usize = 4;
-/// Runs in workers that have run nothing.
-const FRESH: usize = 2;
+const WARM: usize = 5;
+/// Runs in a worker that has run nothing; another one follows if runs differ. Each such worker may take long to start.
+const FRESH: usize = 1;
 /// Runs with each filling.
 const FILLED: usize = 2;
 
@@ -39,12 +44,12 @@ pub struct Repeats {
 }
 
 impl Repeater<'_> {
-    /// Repeats the case of `diverging`, which ran before as `given` says, until it has run ten times: four times warm, after `history` or after
-    /// itself, twice fresh, and twice with memory filled with each pattern. A case that ends its workers runs fresh in place of
-    /// warm.
+    /// Repeats the case of `diverging`, which ran before as `given` says, until it has run ten times: five times warm, after `history` or after
+    /// itself, once fresh, and twice with memory filled with each pattern; once more in another fresh worker if these runs differ. A case that
+    /// ends its workers runs fresh in place of warm.
     ///
-    /// Hangs take long, so a case that hangs in a fresh worker, in another one and with each filling is not repeated any more;
-    /// nor is any case once the time limit has expired. `None` if the investigation was canceled.
+    /// Hangs take long, so a case that hangs in a fresh worker and with each filling is not repeated any more; nor is any case once the
+    /// time limit has expired. `None` if the investigation was canceled.
     pub fn repeat(
         &self,
         diverging: &DivergingCase,
@@ -70,6 +75,10 @@ impl Repeater<'_> {
             let runs = self.observe(case, None, &[], missing)?;
             self.add(case, None, runs, &mut repeats);
             self.run_filled(case, FILLED, &mut repeats)?;
+            if !repeats.are_alike() {
+                let runs = self.observe(case, None, &[], 1)?;
+                self.add(case, None, runs, &mut repeats);
+            }
         }
         Ok(Some(repeats).filter(|_| !self.cancellation.is_canceled()))
     }
@@ -100,6 +109,7 @@ impl Repeater<'_> {
         });
         self.add(case, None, together?, repeats);
         self.add(case, None, fresh?, repeats);
+        let differ_by_chance = repeats.differ_under_equal_circumstances();
         let (mut warm, patterns) = (Vec::new(), PoisonPattern::ALL);
         for (pattern, runs) in patterns.into_iter().zip(filled) {
             let (in_warm, in_fresh): (Vec<_>, Vec<_>) = runs?.into_iter().partition(|run| run.is_warm);
@@ -110,7 +120,7 @@ impl Repeater<'_> {
         for (pattern, runs) in warm {
             self.add(case, Some(pattern), runs, repeats);
         }
-        if !repeats.agree() {
+        if !repeats.agree() && !differ_by_chance {
             // what workers with memory filled have run before may matter
             repeats.runs.truncate(without_warm);
             self.run_filled(case, times.filled, repeats)?;
@@ -267,6 +277,21 @@ impl Repeats {
     fn agree(&self) -> bool {
         let outcomes: BTreeSet<_> = self.runs.iter().map(|(_, run)| run.outcome()).collect();
         outcomes.len() <= 1
+    }
+
+    /// Whether all runs so far came to one outcome with the same values.
+    fn are_alike(&self) -> bool {
+        let Some(((_, first), others)) = self.runs.split_first() else { return true };
+        others.iter().all(|(_, run)| run.outcome() == first.outcome() && run.has_values_of(first))
+    }
+
+    /// Whether runs under the same circumstances came to different outcomes, so that no circumstance explains the difference.
+    fn differ_under_equal_circumstances(&self) -> bool {
+        let mut outcomes = BTreeMap::new();
+        self.runs.iter().any(|(circumstance, run)| {
+            let outcome = run.outcome();
+            *outcomes.entry(*circumstance).or_insert_with(|| outcome.clone()) != outcome
+        })
     }
 
     fn count(&self, circumstance: Circumstance) -> usize {

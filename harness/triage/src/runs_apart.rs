@@ -1,6 +1,8 @@
 //! The runs of a case *apart*: whether what diverges in one of them shows without the runs before it.
 
-use twinfer_case::{Case, EncodedCase, Kind, TensorSource};
+use std::sync::Arc;
+
+use twinfer_case::{Case, EncodedCase, Kind, Run, TensorSource};
 use twinfer_checks::{Evaluated, references};
 
 use crate::{TriageError, diverging_case::DivergingCase, reduction::Reduction};
@@ -9,10 +11,12 @@ use crate::{TriageError, diverging_case::DivergingCase, reduction::Reduction};
 pub const AFTER_OTHER_RUNS: &str = "only after other runs of the case";
 
 /// Whether no run of a case shows its symptom as the only run of a worker that has run nothing, so that it depends on the runs before. An
-/// engine is built for the shapes of all runs: where these differ, a run by itself says nothing of the same engine.
+/// engine is built for the shapes of all runs: where these differ, a run by itself says nothing of the same engine. `fresh` is the case as it
+/// ran in a worker that had run nothing, in which no run came before the first.
 pub fn depends_on_earlier_runs(
     reduction: &Reduction<'_>,
     diverging: &DivergingCase,
+    fresh: Option<&Evaluated>,
 ) -> Result<bool, TriageError> {
     let case = &diverging.evaluated.encoded.case;
     let info = reduction.workers.confirming_info();
@@ -21,15 +25,29 @@ pub fn depends_on_earlier_runs(
         return Ok(false);
     }
     let symptom = diverging.symptom.clone().without_explanations();
-    for run in &case.runs {
+    let alone = |run: &Run| EncodedCase::encode(Case { runs: vec![run.clone()], ..case.clone() });
+    let recurs_in = |encoded: Arc<EncodedCase>, observation| {
+        let references = references(&encoded, reduction.oracle, info.description.arithmetic);
+        let alone = Evaluated::new(info, encoded, references, observation);
+        symptom.recurring_in(&alone).is_some()
+    };
+    let same_case = |fresh: &&Evaluated| fresh.encoded.task.hash == diverging.evaluated.encoded.task.hash;
+    let fresh = fresh.filter(same_case);
+    if let Some(fresh) = fresh {
+        let mut observation = fresh.observation.clone();
+        observation.runs.truncate(1);
+        if recurs_in(alone(&case.runs[0])?, observation) {
+            return Ok(false);
+        }
+    }
+    let tried = usize::from(fresh.is_some());
+    for run in &case.runs[tried..] {
         if !reduction.cancellation.is_active() {
             return Ok(false);
         }
-        let encoded = EncodedCase::encode(Case { runs: vec![run.clone()], ..case.clone() })?;
-        let references = references(&encoded, reduction.oracle, info.description.arithmetic);
+        let encoded = alone(run)?;
         let observation = reduction.workers.observe_fresh(&encoded.task)?;
-        let alone = Evaluated::new(info, encoded, references, observation);
-        if symptom.recurring_in(&alone).is_some() {
+        if recurs_in(encoded, observation) {
             return Ok(false);
         }
     }

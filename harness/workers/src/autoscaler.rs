@@ -160,11 +160,11 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
         }
     }
 
-    /// Logs the workers of each variant whose number or limit has changed.
+    /// Logs the workers of each variant whose number has changed. What limits them changes several times a second.
     fn log_changes(&self, workforce: &[Workforce]) {
         let reported = self.reported.iter().map(Some).chain(iter::repeat(None));
         for (now, before) in workforce.iter().zip(reported) {
-            if before.map(|before| (before.workers, before.bound)) != Some((now.workers, now.bound)) {
+            if before.map(|before| before.workers) != Some(now.workers) {
                 let (variant, bound) = (now.variant.to_string(), now.bound.to_string());
                 debug!(
                     variant,

@@ -1,6 +1,7 @@
 pub mod health;
 pub mod occupancy;
 pub mod turn;
+pub mod waits;
 
 use std::{
     sync::{
@@ -10,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use self::waits::Waits;
 use crate::semaphore::Semaphore;
 
 /// How often a full device is looked at for workers that have become idle.
@@ -26,6 +28,7 @@ pub struct Device {
     /// Notified when a place becomes free.
     left: Condvar,
     workers: AtomicUsize,
+    waits: Arc<Waits>,
 }
 
 /// A worker's place on a device; free again when dropped.
@@ -45,6 +48,7 @@ impl Device {
             taken: Mutex::default(),
             left: Condvar::new(),
             workers: AtomicUsize::new(0),
+            waits: Arc::default(),
         }
     }
 
@@ -56,6 +60,11 @@ impl Device {
     /// The semaphore of workers that use the device exclusively: one of them runs cases at a time.
     pub const fn turn(&self) -> &Arc<Semaphore> {
         &self.turn
+    }
+
+    /// The workers that the supervisor waits for.
+    pub const fn waits(&self) -> &Arc<Waits> {
+        &self.waits
     }
 
     /// A place for a worker; `None` if all are taken.

@@ -20,7 +20,9 @@ use crate::{
     loss::Loss,
     memory,
     pool::{WorkerPool, spares::SparePolicy, trial::Trial},
-    process::{WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    process::{Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    semaphore::Priority,
+    stage_times::StageTimes,
     worker_memory::WorkerMemory,
 };
 
@@ -32,6 +34,8 @@ pub struct DevicePools {
     /// The most bytes that a worker was seen to hold; 0 before one has run a case.
     footprint: AtomicU64,
     activity: Arc<Activity>,
+    /// How long cases take in the workers of executors and in warm ones.
+    times: Arc<StageTimes>,
     executors_yield: bool,
 }
 
@@ -83,6 +87,7 @@ impl DevicePools {
             turn: AtomicUsize::new(0),
             footprint: AtomicU64::new(0),
             activity: Arc::default(),
+            times: Arc::default(),
             executors_yield: false,
         }
     }
@@ -122,6 +127,11 @@ impl DevicePools {
     /// How busy the executors are.
     pub(crate) const fn activity(&self) -> &Arc<Activity> {
         &self.activity
+    }
+
+    /// How a worker is watched that runs many cases: it is suspected if it takes much longer than others did.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch::Usual(Arc::clone(&self.times))
     }
 
     /// Everything that keeps idle workers.
@@ -175,18 +185,18 @@ impl DevicePools {
         }
     }
 
-    /// Takes a worker that has run nothing, on any device.
+    /// Takes a worker for a single case that has run nothing, on any device.
     pub fn take(&self) -> Result<WorkerProcess, WorkerError> {
-        self.on_any(WorkerPool::take)
+        self.on_any(|pool| pool.take(Priority::Needed))
     }
 
     /// Runs `task` in fresh workers until the result is the case's own doing: a case that ends its workers on one device has to end
     /// them on another one too, if there is one.
     pub fn try_fresh(&self, task: &Task, suspicion: Option<&Loss>) -> Result<Trial, WorkerError> {
         self.on_any(|pool| {
-            let trial = pool.try_fresh(task, suspicion)?;
+            let trial = pool.try_fresh(task, suspicion, Priority::Needed)?;
             let Some(other) = self.other_than(pool).filter(|_| trial.is_lost()) else { return Ok(trial) };
-            let elsewhere = other.try_fresh(task, None)?;
+            let elsewhere = other.try_fresh(task, None, Priority::Needed)?;
             if elsewhere.is_lost() {
                 return Ok(trial);
             }
@@ -249,7 +259,7 @@ pub fn start_all(pools: Vec<Vec<&Arc<WorkerPool>>>) -> Result<Vec<Vec<WorkerProc
     thread::scope(|scope| {
         let start = |pool: &Arc<WorkerPool>| {
             let pool = Arc::clone(pool);
-            scope.spawn(move || pool.take())
+            scope.spawn(move || pool.take(Priority::Executor))
         };
         let starting: Vec<Vec<_>> =
             pools.into_iter().map(|pools| pools.into_iter().map(start).collect()).collect();

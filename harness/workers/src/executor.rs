@@ -25,7 +25,7 @@ use crate::{
     },
     process::{Reply, WorkerProcess},
     recent_cases::RecentCases,
-    semaphore::LONG_WAIT,
+    semaphore::{LONG_WAIT, Priority},
     work_item::{Observed, WorkItem},
 };
 
@@ -113,6 +113,7 @@ impl Executor {
         if self.pools.executors_yield() {
             worker.lower_priority();
         }
+        worker.watch(self.pools.watch());
         self.flow.restart();
         let semaphore = worker.turn();
         let mut turn = DeviceTurn::new(semaphore.as_deref());
@@ -268,7 +269,7 @@ impl Executor {
         if Arc::ptr_eq(&pool, &self.pool) {
             return trial.survivor.map_or_else(|| self.take_worker(), Ok);
         }
-        if trial.survivor.is_some() && !loss.is_from_outside() {
+        if trial.survivor.is_some() && loss.concerns_case() {
             self.pool.health().record_failure();
         }
         self.take_worker()
@@ -288,7 +289,7 @@ impl Executor {
     ) -> Result<(Trial, Arc<WorkerPool>), WorkerError> {
         let mut pool = Arc::clone(self.pools.other_than(&self.pool).unwrap_or(&self.pool));
         loop {
-            match (pool.try_fresh(&case.task, Some(loss)), self.pools.other_than(&pool)) {
+            match (pool.try_fresh(&case.task, Some(loss), Priority::Executor), self.pools.other_than(&pool)) {
                 (Err(_), Some(other)) if pool.health().is_given_up() => pool = Arc::clone(other),
                 (trial, _) => return Ok((trial?, pool)),
             }
@@ -313,7 +314,7 @@ impl Executor {
             if let (true, Some(other)) = (self.pool.health().is_given_up(), other) {
                 self.pool = Arc::clone(other);
             }
-            match self.pool.take() {
+            match self.pool.take(Priority::Executor) {
                 Err(_) if self.pool.health().is_given_up() && self.pools.other_than(&self.pool).is_some() => {
                 }
                 result => return result,

@@ -44,6 +44,7 @@ mod recent_cases;
 mod round_trip;
 mod semaphore;
 mod sequential;
+mod stage_times;
 mod triage_workers;
 mod work_item;
 mod worker_memory;

@@ -16,6 +16,8 @@ const LAST_SIGNAL: i32 = 64;
 pub enum Loss {
     /// A stage's deadline passed and the supervisor killed the worker.
     TimedOut,
+    /// A stage took much longer than with other cases, and the supervisor killed the worker, which proves nothing about the case.
+    Suspected,
     /// The worker died, or closed its pipe.
     Died(Death),
     /// The worker sent something that is not the protocol.
@@ -43,6 +45,16 @@ impl Loss {
     /// Whether the worker was killed from outside, which proves nothing about the case.
     pub const fn is_from_outside(&self) -> bool {
         matches!(self, Self::Died(Death { from_outside: true, .. }))
+    }
+
+    /// Whether the worker crashed or passed a deadline, and nothing outside did it.
+    pub const fn is_of_case(&self) -> bool {
+        matches!(self, Self::TimedOut | Self::Died(Death { from_outside: false, .. }))
+    }
+
+    /// Whether the case or the device ended the worker: neither something outside nor a suspicion did.
+    pub const fn concerns_case(&self) -> bool {
+        !self.is_from_outside() && !matches!(self, Self::Suspected)
     }
 
     /// The loss of a worker that answered for a case other than the one in front.
@@ -74,6 +86,7 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TimedOut => f.write_str("a stage's deadline passed"),
+            Self::Suspected => f.write_str("a stage takes much longer than with other cases"),
             Self::Died(death) => match &death.last_line {
                 Some(line) => write!(f, "the worker ended with {}: {line}", death.status),
                 None => write!(f, "the worker ended with {}", death.status),

@@ -24,9 +24,10 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     process::{
-        WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch, watchdog::Watchdog,
+        SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
+        watchdog::Watchdog,
     },
-    semaphore::{Priority, Semaphore},
+    semaphore::{LONG_WAIT, Priority, Semaphore},
     worker_memory::WorkerMemory,
 };
 
@@ -153,15 +154,16 @@ impl WorkerPool {
 
     /// Takes a worker that has run nothing: a spare, also one that is still starting if no other thread waits for it, or one that is
     /// started now.
-    pub fn take(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
+    pub fn take(self: &Arc<Self>, priority: Priority) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
         let spare = self.spares.take();
         let is_spare = spare.is_some();
-        let worker = spare.map_or_else(|| self.start(), Ok)?;
+        let worker = spare.map_or_else(|| self.start(priority), Ok)?;
         debug!(
             variant = self.variant.to_string(),
             pid = worker.pid(),
             is_spare,
+            ?priority,
             waited_millis = begun.elapsed().as_millis() as u64,
             "worker taken"
         );
@@ -174,6 +176,13 @@ impl WorkerPool {
         self.spares.start_time()
     }
 
+    /// Expects workers to take long to start, before one has shown how long.
+    pub fn expect_slow_start(&self) {
+        if self.start_time().is_zero() {
+            self.spares.record_start(SLOW_START);
+        }
+    }
+
     /// Starts `workers` spares that will be needed soon, if workers take long to start.
     pub fn request_spares(self: &Arc<Self>, workers: usize) -> SpareRequest {
         let request = self.spares.request(workers);
@@ -184,12 +193,20 @@ impl WorkerPool {
     /// Runs `task` in fresh workers until the result is the case's own doing.
     ///
     /// A crash or a hang counts if it happens to a worker that has run nothing else and confirms `suspicion` or an earlier
-    /// attempt. SIGKILL, which comes from outside, has to recur at every one of four attempts.
-    pub fn try_fresh(self: &Arc<Self>, task: &Task, suspicion: Option<&Loss>) -> Result<Trial, WorkerError> {
-        let mut earlier = suspicion.cloned();
+    /// attempt. That a stage took much longer than with other cases is a suspicion of a hang. SIGKILL, which comes from outside, has to
+    /// recur at every one of four attempts.
+    pub fn try_fresh(
+        self: &Arc<Self>,
+        task: &Task,
+        suspicion: Option<&Loss>,
+        priority: Priority,
+    ) -> Result<Trial, WorkerError> {
+        let is_suspected = suspicion == Some(&Loss::Suspected);
+        let mut earlier = suspicion.filter(|_| !is_suspected).cloned();
         let mut killed = 0;
         loop {
-            let mut worker = self.take()?;
+            let mut worker = self.take(priority)?;
+            worker.watch(if is_suspected { Watch::Trial } else { Watch::Deadlines });
             let (stage, loss) = match observe(&mut worker, task) {
                 Ok(observation) => {
                     let survivor = Some(worker).filter(|worker| !worker.is_spent());
@@ -198,7 +215,11 @@ impl WorkerPool {
                 Err(loss) => loss,
             };
             killed += usize::from(loss.is_from_outside());
-            let is_confirmed = if loss.is_from_outside() { killed >= ATTEMPTS } else { earlier.is_some() };
+            let is_confirmed = match &loss {
+                loss if loss.is_from_outside() => killed >= ATTEMPTS,
+                Loss::TimedOut if is_suspected => true,
+                _ => earlier.is_some(),
+            };
             if is_confirmed {
                 let observation = lost(&self.variant, stage, &loss)?;
                 return Ok(Trial { observation, survivor: None });
@@ -208,8 +229,8 @@ impl WorkerPool {
     }
 
     /// Starts a worker, and gives up the device if none starts.
-    fn start(&self) -> Result<WorkerProcess, WorkerError> {
-        let mut result = self.start_once();
+    fn start(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
+        let mut result = self.start_once(priority);
         // if no worker has ever started, waiting does not help
         let has_started = self.description.get().is_some();
         for pause in PAUSES {
@@ -221,7 +242,7 @@ impl WorkerPool {
                 self.idle.make_room(&self.device);
                 thread::sleep(pause);
             }
-            result = self.start_once();
+            result = self.start_once(priority);
         }
         if let (Err(error), false) = (&result, self.watchdog.is_shut_down()) {
             warn!(
@@ -235,11 +256,20 @@ impl WorkerPool {
         result
     }
 
-    fn start_once(&self) -> Result<WorkerProcess, WorkerError> {
+    fn start_once(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
+        let begun = Instant::now();
         // a worker that waits for its turn to start takes no place yet
-        let _permit = self.starts.acquire(Priority::Needed);
+        let _permit = self.starts.acquire(priority);
+        let permitted = begun.elapsed();
         let make_room = || self.idle.make_room(&self.device);
         let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
+        let waited = begun.elapsed();
+        if waited >= LONG_WAIT {
+            let permit_millis = permitted.as_millis() as u64;
+            let place_millis = waited.saturating_sub(permitted).as_millis() as u64;
+            let variant = self.variant.to_string();
+            debug!(variant, ?priority, permit_millis, place_millis, "start of a worker waited");
+        }
         self.start_process(place)
     }
 
@@ -330,7 +360,7 @@ impl WorkerPool {
 
     /// Takes the first worker of a starting executor. If none starts, the executor does not count any more.
     pub fn take_first(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
-        let worker = self.take();
+        let worker = self.take(Priority::Executor);
         self.starting_executors.fetch_sub(1, Ordering::Relaxed);
         if worker.is_err() {
             self.executors.fetch_sub(1, Ordering::Relaxed);
@@ -364,7 +394,7 @@ mod tests {
         let command = WorkerCommand::new("no\0program");
         let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, SparePolicy::default());
         let pool = Arc::new(pool);
-        assert!(pool.take().is_err());
+        assert!(pool.take(Priority::Executor).is_err());
         pool.health().is_given_up()
     }
 

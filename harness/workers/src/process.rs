@@ -36,10 +36,14 @@ use self::{
     watchdog::Watchdog,
 };
 use crate::{
-    device::{Device, DevicePlace},
+    device::{
+        Device, DevicePlace,
+        waits::{Patience, Wait},
+    },
     error::WorkerError,
     loss::{Death, Loss},
     semaphore::Semaphore,
+    stage_times::StageTimes,
 };
 
 /// Starting a worker that takes this long is worth planning: in advance, or not before it is needed.
@@ -80,6 +84,21 @@ pub struct WorkerProcess {
     turn: Option<Arc<Semaphore>>,
     /// `None` if the worker uses no device.
     place: Option<DevicePlace>,
+    watch: Watch,
+    /// `None` before the worker is on its device.
+    wait: Option<Arc<Wait>>,
+}
+
+/// How a worker is watched while it runs cases.
+#[derive(Clone, Default)]
+pub enum Watch {
+    /// It may stay in each stage until the deadline.
+    #[default]
+    Deadlines,
+    /// The same, with a case that ended a worker on suspicion.
+    Trial,
+    /// It is suspected if it stays in a stage for much longer than those that were measured.
+    Usual(Arc<StageTimes>),
 }
 
 /// A worker's message about the case in front.
@@ -120,6 +139,8 @@ impl WorkerProcess {
             stage: None,
             turn: None,
             place: None,
+            watch: Watch::default(),
+            wait: None,
         };
         let spawned = started.elapsed();
         worker.description = worker.exchange_hellos().map_err(|loss| {
@@ -169,7 +190,15 @@ impl WorkerProcess {
         let is_exclusive = self.description.device_use == DeviceUse::Alone;
         self.turn = is_exclusive.then(|| Arc::clone(device.turn()));
         self.place = self.device_memory.map(|_| place.counted());
+        let wait = device.waits().add(self.start_time());
+        self.deadline.watch(Arc::clone(&wait));
+        self.wait = Some(wait);
         self
+    }
+
+    /// Watches the worker like this from the next case on.
+    pub fn watch(&mut self, watch: Watch) {
+        self.watch = watch;
     }
 
     /// How long the worker took to start.
@@ -256,8 +285,22 @@ impl WorkerProcess {
 
     /// Waits for the worker's next message about the case in front, which is `task` and in `stage`.
     pub fn receive(&mut self, stage: Stage, task: &Task) -> Result<Reply, Loss> {
-        self.deadline.set(self.deadlines.of(stage));
-        match read_limited_from_worker(&mut self.stdout, answer_limit(task)) {
+        let deadline = self.deadlines.of(stage);
+        self.deadline.set(deadline);
+        if let Some(wait) = &self.wait {
+            wait.begin(self.patience(stage, deadline));
+        }
+        let message = read_limited_from_worker(&mut self.stdout, answer_limit(task));
+        let (time, is_suspected) = self.wait.as_ref().map_or((None, false), |wait| wait.end());
+        if let (Ok(Some(_)), Watch::Usual(times), Some(time)) = (&message, &self.watch, time) {
+            times.record(stage, time);
+        }
+        match message {
+            Err(MessageError::Frame(FrameError::Io(error)))
+                if is_suspected && error.kind() == ErrorKind::TimedOut =>
+            {
+                Err(self.confined.excess().map_or(Loss::Suspected, Loss::Exceeded))
+            }
             // every stage has its deadline, so a worker that enters one again and again would never end
             Ok(Some(FromWorker::Stage { stage, .. })) if self.stage >= Some(stage) => {
                 Err(Loss::Garbled(format!("it enters {stage} once more")))
@@ -274,6 +317,18 @@ impl WorkerProcess {
             Ok(Some(FromWorker::Hello { .. })) => Err(Loss::Garbled("a second handshake".to_owned())),
             Ok(None) => Err(self.loss_at_end()),
             Err(error) => Err(self.loss_of_message(error)),
+        }
+    }
+
+    /// How long the worker may stay in `stage`, which has this deadline, before it is suspected.
+    fn patience(&self, stage: Stage, deadline: Duration) -> Patience {
+        match &self.watch {
+            Watch::Deadlines => Patience::Full,
+            Watch::Trial => Patience::Trial,
+            Watch::Usual(times) => {
+                let patience = times.patience(stage, self.deadlines.suspicion);
+                patience.filter(|patience| *patience < deadline).map_or(Patience::Full, Patience::Limited)
+            }
         }
     }
 

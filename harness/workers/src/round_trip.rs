@@ -11,6 +11,7 @@ use crate::{
     outbox::{Message, Outbox, receive_all},
     pool::{WorkerPool, spares::SparePolicy},
     process::{command::WorkerCommand, deadline::Deadlines},
+    semaphore::Priority,
     work_item::WorkItem,
 };
 
@@ -27,7 +28,7 @@ impl RoundTrip {
         let (host, deadlines) = (HostContext::start(), Deadlines::default());
         let pool = WorkerPool::new(variant.clone(), command, deadlines, &host, SparePolicy::default());
         let pool = Arc::new(pool);
-        let worker = pool.take()?;
+        let worker = pool.take(Priority::Executor)?;
         let pid = worker.pid();
         let (queue, items) = unbounded();
         let (sender, inbox) = unbounded();

@@ -7,7 +7,8 @@ use std::{
 
 use tracing::debug;
 
-/// Bounds how many threads do something at once. Threads that need a permit get it in the order in which they came.
+/// Bounds how many threads do something at once. Threads that need a permit get it by their [`Priority`], and in the order in which
+/// they came.
 ///
 /// One semaphore bounds the workers that start, whatever variant they serve: starting one of TensorRT keeps a core busy for
 /// seconds, and more of them than there are cores take minutes together, past the deadline of each. Another bounds
@@ -23,107 +24,140 @@ pub struct Semaphore {
 /// The most workers that start at once, on a machine with many cores.
 const STARTS: usize = 16;
 
+/// One permit in this many may go to single cases while the cases of a campaign run, so that the start of an executor's worker never waits
+/// for several others.
+const NEEDED: usize = 2;
+
 /// One permit in this many may go to a spare: starting one takes cores that cases could use.
 const SPARES: usize = 4;
 
 /// A wait that is long enough to be logged.
 pub const LONG_WAIT: Duration = Duration::from_millis(100);
 
-/// How urgently a permit is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How urgently a permit is needed, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// A case is waiting.
+    /// An executor waits, and with it the cases of a campaign.
+    Executor,
+    /// A single case waits: one that is investigated, or that runs on a rung.
     Needed,
-    /// For a spare, which starts only while no thread with [`Priority::Needed`] is waiting.
+    /// For a spare, which starts only while no other thread waits.
     Spare,
 }
 
 /// The right to proceed; released when dropped.
-pub struct Permit<'a>(&'a Semaphore);
+pub struct Permit<'a> {
+    semaphore: &'a Semaphore,
+    priority: Priority,
+}
 
+#[derive(Default)]
 struct State {
     permits: usize,
-    /// Permits that are taken.
-    taken: usize,
-    /// Threads with [`Priority::Needed`] that have arrived so far, and how many of these have got a permit.
+    /// Whether permits are kept for executors.
+    favors_executors: bool,
+    /// By priority.
+    queues: [Queue; 3],
+}
+
+/// The threads of one priority.
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    /// How many have arrived so far, and how many of these have got a permit.
     arrived: u64,
     admitted: u64,
+    /// Permits that they hold.
+    taken: usize,
+}
+
+impl Queue {
+    const fn waiting(self) -> u64 {
+        self.arrived - self.admitted
+    }
 }
 
 impl State {
-    const fn is_needed(&self) -> bool {
-        self.admitted < self.arrived
+    fn taken(&self) -> usize {
+        self.queues.iter().map(|queue| queue.taken).sum()
+    }
+
+    const fn queue(&mut self, priority: Priority) -> &mut Queue {
+        &mut self.queues[priority as usize]
+    }
+
+    /// Whether the `number`th thread of this priority has to wait.
+    fn is_blocked(&self, priority: Priority, number: u64) -> bool {
+        let (more_urgent, queue) = (&self.queues[..priority as usize], &self.queues[priority as usize]);
+        let is_full = match priority {
+            Priority::Executor => false,
+            Priority::Needed => self.favors_executors && queue.taken >= (self.permits / NEEDED).max(1),
+            Priority::Spare => self.taken() >= (self.permits / SPARES).max(1),
+        };
+        is_full
+            || self.taken() >= self.permits
+            || queue.admitted < number
+            || more_urgent.iter().any(|queue| queue.waiting() > 0)
     }
 }
 
 impl Semaphore {
-    /// A semaphore for the workers that start on this machine: half of the cores, since cases need the others, and at most
-    /// 16.
+    /// A semaphore for the workers that start on this machine: as many as there are cores, at most 16, while no case needs one.
     pub fn for_worker_starts() -> Self {
-        Self::new("worker starts", (cores() / 2).clamp(2, STARTS))
+        Self::new("worker starts", cores().clamp(2, STARTS))
+    }
+
+    /// Lets workers start on half of the cores, since cases need the others, and most of these for executors.
+    pub fn leave_cores_to_cases(&self) {
+        self.set_permits((cores() / 2).clamp(2, STARTS), true);
     }
 
     /// Lets workers start on all cores, since no case needs one any more.
     pub fn use_all_cores(&self) {
-        self.set_permits(cores().clamp(2, STARTS));
+        self.set_permits(cores().clamp(2, STARTS), false);
     }
 
     /// A semaphore with so many permits. The `name` says what they are for, in the log.
     pub fn new(name: &'static str, permits: usize) -> Self {
-        let state = State { permits, taken: 0, arrived: 0, admitted: 0 };
+        let state = State { permits, ..State::default() };
         Self { name, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn set_permits(&self, permits: usize) {
-        self.state().permits = permits;
+    fn set_permits(&self, permits: usize, favors_executors: bool) {
+        let mut state = self.state();
+        (state.permits, state.favors_executors) = (permits, favors_executors);
+        drop(state);
         self.changed.notify_all();
     }
 
     /// Waits for a permit.
     pub fn acquire(&self, priority: Priority) -> Permit<'_> {
         let begun = Instant::now();
-        let permit = self.wait(priority);
+        let found = self.wait(priority);
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
-            debug!(
-                semaphore = self.name,
-                ?priority,
-                millis = waited.as_millis() as u64,
-                "waited for a permit"
-            );
+            let [executors, needed, spares] = found.map(|queue| queue.taken);
+            let ahead: u64 = found[..=priority as usize].iter().map(|queue| queue.waiting()).sum();
+            let (semaphore, millis) = (self.name, waited.as_millis() as u64);
+            // who had the permits, and how many came first, when the wait began
+            debug!(semaphore, ?priority, millis, executors, needed, spares, ahead, "waited for a permit");
         }
-        permit
+        Permit { semaphore: self, priority }
     }
 
-    fn wait(&self, priority: Priority) -> Permit<'_> {
+    /// Waits for a permit, and returns the queues as they were before.
+    fn wait(&self, priority: Priority) -> [Queue; 3] {
         let mut state = self.state();
-        match priority {
-            Priority::Needed => {
-                let number = state.arrived;
-                state.arrived += 1;
-                state =
-                    self.wait_while(state, |state| state.admitted < number || state.taken >= state.permits);
-                state.admitted += 1;
-            }
-            Priority::Spare => {
-                state = self.wait_while(state, |state| {
-                    state.is_needed() || state.taken >= (state.permits / SPARES).max(1)
-                });
-            }
-        }
-        state.taken += 1;
+        let found = state.queues;
+        let number = state.queue(priority).arrived;
+        state.queue(priority).arrived += 1;
+        let is_blocked = |state: &mut State| state.is_blocked(priority, number);
+        let mut state = self.changed.wait_while(state, is_blocked).unwrap_or_else(PoisonError::into_inner);
+        state.queue(priority).admitted += 1;
+        state.queue(priority).taken += 1;
+        drop(state);
         // the next thread may proceed too
         self.changed.notify_all();
-        drop(state);
-        Permit(self)
-    }
-
-    fn wait_while<'a>(
-        &'a self,
-        state: MutexGuard<'a, State>,
-        is_blocked: impl Fn(&State) -> bool,
-    ) -> MutexGuard<'a, State> {
-        self.changed.wait_while(state, |state| is_blocked(state)).unwrap_or_else(PoisonError::into_inner)
+        found
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -138,8 +172,8 @@ fn cores() -> usize {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.state().taken -= 1;
-        self.0.changed.notify_all();
+        self.semaphore.state().queue(self.priority).taken -= 1;
+        self.semaphore.changed.notify_all();
     }
 }
 
@@ -149,13 +183,10 @@ mod tests {
 
     use super::*;
 
-    /// Waits until so many threads wait for a permit that they need.
+    /// Waits until so many threads wait for a permit.
     fn until_waiting(semaphore: &Semaphore, threads: u64) {
         let begun = Instant::now();
-        let waiting = || {
-            let state = semaphore.state();
-            state.arrived - state.admitted
-        };
+        let waiting = || semaphore.state().queues.iter().map(|queue| queue.waiting()).sum::<u64>();
         while waiting() < threads {
             assert!(begun.elapsed() < Duration::from_secs(30), "no thread waits");
             thread::yield_now();
@@ -169,7 +200,7 @@ mod tests {
         thread::scope(|scope| {
             let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
             until_waiting(&semaphore, 1);
-            assert_eq!(semaphore.state().taken, 2);
+            assert_eq!(semaphore.state().taken(), 2);
             drop(first);
             third.join().expect("it proceeds once a permit is released");
         });
@@ -182,30 +213,48 @@ mod tests {
         thread::scope(|scope| {
             let second = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
             until_waiting(&semaphore, 1);
-            semaphore.set_permits(2);
+            semaphore.set_permits(2, false);
             second.join().expect("it proceeds while the first permit is taken");
         });
         drop(first);
     }
 
     #[test]
-    fn spare_waits_behind_a_needed_worker() {
+    fn permits_go_to_executors_first_and_to_spares_last() {
         let semaphore = Semaphore::new("test", 1);
         let (sender, order) = mpsc::channel();
         let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {
-            for priority in [Priority::Spare, Priority::Needed] {
+            for (waiting, priority) in (1..).zip([Priority::Spare, Priority::Needed, Priority::Executor]) {
                 let (semaphore, sender) = (&semaphore, sender.clone());
                 scope.spawn(move || {
                     let permit = semaphore.acquire(priority);
                     sender.send(priority).expect("the test receives");
                     drop(permit);
                 });
+                until_waiting(semaphore, waiting);
             }
-            until_waiting(&semaphore, 1);
             drop(permit);
         });
-        assert_eq!(order.try_iter().collect::<Vec<_>>(), [Priority::Needed, Priority::Spare]);
+        let order: Vec<_> = order.try_iter().collect();
+        assert_eq!(order, [Priority::Executor, Priority::Needed, Priority::Spare]);
+    }
+
+    #[test]
+    fn permits_are_kept_for_executors_while_cases_run() {
+        let semaphore = Semaphore::new("test", 4);
+        semaphore.set_permits(4, true);
+        let _single = [Priority::Needed; 2].map(|priority| semaphore.acquire(priority));
+        thread::scope(|scope| {
+            let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
+            until_waiting(&semaphore, 1);
+            let executors = [Priority::Executor; 2].map(|priority| semaphore.acquire(priority));
+            assert_eq!(semaphore.state().taken(), 4);
+            drop(executors);
+            assert_eq!(semaphore.state().queues[Priority::Needed as usize].waiting(), 1);
+            semaphore.set_permits(4, false);
+            third.join().expect("it proceeds once no case runs");
+        });
     }
 
     #[test]

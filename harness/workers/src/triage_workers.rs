@@ -1,7 +1,7 @@
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, TryLockError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -17,6 +17,7 @@ use crate::{
     device_pools::DevicePools,
     error::WorkerError,
     idle::IdleWorkers,
+    loss::Loss,
     pool::{
         ATTEMPTS, WorkerPool,
         spares::SpareRequest,
@@ -30,6 +31,9 @@ use crate::{
 
 /// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
 const LIMIT_PER_DEVICE: usize = 4;
+
+/// The most idle workers with memory filled with one pattern: few cases need them, and each takes a place on its device.
+const MOST_FILLED: usize = 2;
 
 /// Time between two looks at whether a worker is free.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -55,28 +59,45 @@ pub struct TriageWorkers {
     busy: Arc<Semaphore>,
 }
 
-/// Workers with memory filled with one pattern. Cases take turns on one, as long as waiting for it is faster than starting another.
+/// Workers with memory filled with one pattern. Cases wait for one that is in use, as long as that is faster than starting another.
 #[derive(Default)]
 struct FilledWorkers {
-    turn: Mutex<()>,
+    /// How many workers are in use or starting.
+    in_use: Mutex<usize>,
     /// Set once a worker is needed.
     pools: OnceLock<DevicePools>,
     /// Idle workers that have run cases.
     warm: Arc<IdleWorkers>,
 }
 
+/// The use of a worker with memory filled; over when dropped.
+struct FilledUse<'a>(&'a FilledWorkers);
+
 impl FilledWorkers {
-    /// Waits for a turn; `None` if that takes longer than `patience`.
-    fn turn(&self, patience: Duration) -> Option<MutexGuard<'_, ()>> {
+    /// An idle worker; `None` if one has to be started, because none is in use or those that are in use stay so for longer than
+    /// `patience`.
+    fn take(&self, patience: Duration) -> (FilledUse<'_>, Option<WorkerProcess>) {
         let begun = Instant::now();
         loop {
-            match self.turn.try_lock() {
-                Ok(turn) => return Some(turn),
-                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
-                Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return None,
-                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            let mut in_use = self.in_use();
+            let idle = self.warm.pop();
+            if idle.is_some() || *in_use == 0 || begun.elapsed() >= patience {
+                *in_use += 1;
+                return (FilledUse(self), idle);
             }
+            drop(in_use);
+            thread::sleep(PAUSE);
         }
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, usize> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FilledUse<'_> {
+    fn drop(&mut self) {
+        *self.0.in_use() -= 1;
     }
 }
 
@@ -153,7 +174,7 @@ impl TriageWorkers {
 
     /// Starts one worker of `pool`; no more than one is busy at a time.
     pub fn start(pool: Arc<WorkerPool>) -> Result<Self, WorkerError> {
-        let worker = pool.take()?;
+        let worker = pool.take(Priority::Needed)?;
         let info = VariantInfo {
             variant: pool.variant().clone(),
             description: worker.description().clone(),
@@ -256,7 +277,7 @@ impl TriageWorkers {
             Err(error) => Err(error),
             Ok((runs, survivor)) => {
                 if let Some(pattern) = filling {
-                    self.keep(&self.filled(pattern).warm, survivor);
+                    self.keep(&self.filled(pattern).warm, MOST_FILLED, survivor);
                 }
                 Ok(runs)
             }
@@ -273,44 +294,63 @@ impl TriageWorkers {
         task: &Task,
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
-        let _turn = self.filled(pattern).turn(self.filled_pools(pattern).start_time());
-        match self.repeat_in_warm_filled(pattern, task, times) {
+        let begun = Instant::now();
+        let (_in_use, idle) = self.filled(pattern).take(self.filled_pools(pattern).start_time());
+        self.log_wait(begun, "triage waited for a worker with memory filled");
+        match idle.and_then(|worker| self.repeat_in_warm_filled(worker, pattern, task, times)) {
             Some(runs) => Ok(runs),
             None => self.repeat(Some(pattern), &[], task, times),
         }
     }
 
-    /// `None` if no worker with memory filled is idle, or if the case ends it.
+    /// `None` if the case ends the worker.
     fn repeat_in_warm_filled(
         &self,
+        mut worker: WorkerProcess,
         pattern: PoisonPattern,
         task: &Task,
         times: usize,
     ) -> Option<Vec<RepeatedRun>> {
-        let warm = &self.filled(pattern).warm;
         let _busy = self.busy.acquire(Priority::Needed);
-        let mut worker = warm.pop()?;
         let run = |observation| RepeatedRun { observation, is_warm: true };
         let runs = (0..times).map(|_| observe(&mut worker, task).map(run)).collect::<Result<_, _>>().ok();
-        self.keep(warm, runs.is_some().then_some(worker));
+        self.keep(&self.filled(pattern).warm, MOST_FILLED, runs.is_some().then_some(worker));
         runs
     }
 
-    /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle.
+    /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle. One that ends the worker runs again
+    /// in a fresh one, and what happens there counts.
     pub fn observe_warm(&self, task: &Task) -> Result<Observation, WorkerError> {
+        self.observe_in_warm(task, |_| false)
+    }
+
+    /// As [`observe_warm`](Self::observe_warm), but a crash and a passed deadline count at once: each costs a worker, and holds up others on
+    /// its device. What comes of such observations has to be confirmed.
+    pub fn observe_warm_once(&self, task: &Task) -> Result<Observation, WorkerError> {
+        self.observe_in_warm(task, Loss::is_of_case)
+    }
+
+    /// A loss that `counts` is the result; the case runs again in a fresh worker after any other.
+    fn observe_in_warm(
+        &self,
+        task: &Task,
+        counts: impl Fn(&Loss) -> bool,
+    ) -> Result<Observation, WorkerError> {
         let begun = Instant::now();
         let _warm = self.warm_permits.acquire(Priority::Needed);
         let _busy = self.busy.acquire(Priority::Needed);
         let idle = self.warm.pop();
         let is_new = idle.is_none();
         let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
-        self.log_wait(begun);
+        worker.watch(self.pools.watch());
+        self.log_wait(begun, "triage waited for a warm worker");
         let warmed_up = if is_new { observe(&mut worker, task).map(drop) } else { Ok(()) };
         match warmed_up.and_then(|()| observe(&mut worker, task)) {
             Ok(observation) => {
                 self.keep_warm(Some(worker));
                 Ok(observation)
             }
+            Err((stage, loss)) if counts(&loss) => lost(&self.info.variant, stage, &loss),
             Err((_, loss)) => {
                 drop(worker);
                 let trial = self.pools.try_fresh(task, Some(&loss))?;
@@ -343,21 +383,21 @@ impl TriageWorkers {
         }
     }
 
-    fn log_wait(&self, begun: Instant) {
+    fn log_wait(&self, begun: Instant, what: &str) {
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
             let (variant, millis) = (self.info.variant.to_string(), waited.as_millis() as u64);
-            debug!(variant, millis, "triage waited for a warm worker");
+            debug!(variant, millis, "{what}");
         }
     }
 
     fn keep_warm(&self, worker: Option<WorkerProcess>) {
-        self.keep(&self.warm, worker);
+        self.keep(&self.warm, self.limit.get(), worker);
     }
 
-    /// Keeps a worker for more cases, unless there are as many as can be busy.
-    fn keep(&self, idle: &IdleWorkers, worker: Option<WorkerProcess>) {
-        let has_room = idle.len() < self.limit.get();
+    /// Keeps a worker for more cases, unless `most` are idle already, or as many as can be busy.
+    fn keep(&self, idle: &IdleWorkers, most: usize, worker: Option<WorkerProcess>) {
+        let has_room = idle.len() < most.min(self.limit.get());
         if let Some(worker) = worker.filter(|worker| has_room && !worker.is_spent()) {
             idle.push(worker);
         }
@@ -382,7 +422,7 @@ fn take_after(
 
 /// A worker that has run nothing, with its pool.
 fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerError> {
-    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take()?)))
+    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take(Priority::Needed)?)))
 }
 
 /// Runs a case `times` times, each time in the worker of the run before, as long as that one lives; with the last worker if it still does.
@@ -439,7 +479,7 @@ fn runs_elsewhere(
     task: &Task,
 ) -> Result<Option<Observation>, WorkerError> {
     let Some(other) = pools.other_than(pool) else { return Ok(None) };
-    let observation = observe(&mut other.take()?, task).ok();
+    let observation = observe(&mut other.take(Priority::Needed)?, task).ok();
     if observation.is_some() {
         pool.health().record_failure();
     }

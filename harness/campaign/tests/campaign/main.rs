@@ -28,4 +28,5 @@ mod repeats;
 mod sanitizer;
 mod setup;
 mod slow_backend;
+mod suspicion;
 mod waits;

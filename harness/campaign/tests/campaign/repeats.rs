@@ -19,7 +19,7 @@ fn only_outcome(finding: &Finding) -> BTreeMap<Circumstance, u32> {
 #[test]
 fn fault_that_recurs_ten_times_is_stable() {
     use Circumstance::{FilledLarge, FilledNan, Fresh, Warm};
-    let answering = [(Warm, 4), (Fresh, 2), (FilledNan, 2), (FilledLarge, 2)];
+    let answering = [(Warm, 5), (Fresh, 1), (FilledNan, 2), (FilledLarge, 2)];
     // a worker that dies is never warm
     let dying = [(Fresh, 6), (FilledNan, 2), (FilledLarge, 2)];
     let expected = [
@@ -47,14 +47,14 @@ fn case_whose_build_hides_what_its_parsing_shows_is_no_smaller_case() {
 }
 
 #[test]
-fn hang_is_repeated_four_times() {
+fn hang_is_repeated_three_times() {
     let mut campaign = against(Role::Hangs, 4);
     campaign.options.minimize = false;
     let findings = campaign.run().findings();
     assert!(!findings.is_empty());
     for finding in findings {
         assert_eq!(finding.kind, Kind::Hang);
-        assert_eq!(only_outcome(&finding).values().sum::<u32>(), 4);
+        assert_eq!(only_outcome(&finding).values().sum::<u32>(), 3);
     }
 }
 

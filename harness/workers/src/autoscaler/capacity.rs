@@ -16,7 +16,7 @@ pub struct Capacity {
     pub on_devices: usize,
     /// Bytes for all workers; `None` if the system does not report its memory.
     pub memory: Option<u64>,
-    /// The most workers of all variants on one device; `None` if there is no such limit.
+    /// The most processes that one device serves; `None` if there is no such limit.
     pub per_device: Option<usize>,
 }
 
@@ -39,6 +39,8 @@ pub struct Load {
     pub device_use: DeviceUse,
     /// The device of the next worker; `None` if the variant's workers use none.
     pub device: Option<Occupancy>,
+    /// How many of the workers are on that device.
+    pub on_device: usize,
     /// Whether the last additional worker did not start.
     pub start_failed: bool,
 }
@@ -46,7 +48,8 @@ pub struct Load {
 /// One core in this many is to stay idle, for work that comes now and then.
 const IDLE_CORES: usize = 16;
 
-/// One part in this many of the processes that a device allows is left to workers that triage uses.
+/// One part in this many of the processes that a device allows is left to workers that triage uses. Those that are idle make room for each
+/// other, so what counts is not how many there are.
 const TRIAGE_SHARE: usize = 2;
 
 impl Capacity {
@@ -79,7 +82,7 @@ impl Capacity {
         if load.device.is_some_and(Occupancy::is_full) {
             return Some(WorkerBound::DeviceMemory);
         }
-        if self.is_device_crowded(load) {
+        if self.is_device_crowded(loads, load) {
             return Some(WorkerBound::DeviceWorkers);
         }
         let is_slowest =
@@ -97,10 +100,10 @@ impl Capacity {
         self.memory.is_some_and(|memory| taken + footprint > memory)
     }
 
-    fn is_device_crowded(self, load: &Load) -> bool {
-        let most = self.per_device.map(|most| most / TRIAGE_SHARE);
-        let workers = load.device.map(|device| device.workers + device.starting);
-        most.zip(workers).is_some_and(|(most, workers)| workers >= most)
+    fn is_device_crowded(self, loads: &[Load], load: &Load) -> bool {
+        let most = self.per_device.filter(|_| load.device.is_some()).map(|most| most / TRIAGE_SHARE);
+        let executors = loads.iter().filter(|load| load.device.is_some()).map(|load| load.on_device).sum();
+        most.is_some_and(|most: usize| most <= executors)
     }
 }
 
@@ -155,6 +158,7 @@ mod tests {
             busy: 1,
             device_use: DeviceUse::Shared,
             device: None,
+            on_device: 1,
             start_failed: false,
         }
     }
@@ -171,6 +175,7 @@ mod tests {
             };
             loads[next].workers += 1;
             loads[next].busy += 1;
+            loads[next].on_device += 1;
             if let Some(device) = &mut loads[next].device {
                 device.starting += 1;
             }
@@ -289,9 +294,15 @@ mod tests {
         let capacity = Capacity { per_device: Some(20), ..CAPACITY };
         let memory = DeviceMemory { free: 139 * GIGABYTE, total: 140 * GIGABYTE };
         let device = |workers| Some(Occupancy { workers, ..Occupancy::measured(memory, 1, None) });
-        let scaled_beside = |workers| scaled(capacity, vec![Load { device: device(workers), ..load(1) }]);
-        assert_eq!(scaled_beside(1), [(10, WorkerBound::DeviceWorkers)]);
-        assert_eq!(scaled_beside(7), [(4, WorkerBound::DeviceWorkers)], "workers of others count");
+        let beside = |workers| Load { device: device(workers), ..load(1) };
+        assert_eq!(scaled(capacity, vec![beside(1)]), [(10, WorkerBound::DeviceWorkers)]);
+        assert_eq!(
+            scaled(capacity, vec![beside(19)]),
+            [(10, WorkerBound::DeviceWorkers)],
+            "others make room"
+        );
+        let other = Load { on_device: 6, queued: 0, ..beside(1) };
+        assert_eq!(scaled(capacity, vec![other, beside(1)])[1], (4, WorkerBound::DeviceWorkers));
         assert_eq!(scaled(capacity, vec![load(1)]), [(16, WorkerBound::Cores)], "it uses no device");
     }
 

@@ -52,6 +52,7 @@ impl VariantWorkers {
 
     /// The workers and cases now.
     pub(super) fn load(&self) -> Load {
+        let next = self.pools.least_busy();
         Load {
             workers: self.pools.executors(),
             starting: self.pools.starting_executors(),
@@ -60,7 +61,8 @@ impl VariantWorkers {
             in_flight: self.pools.activity().in_flight(),
             busy: self.pools.activity().busy(),
             device_use: self.device_use,
-            device: self.pools.least_busy().occupancy(),
+            device: next.occupancy(),
+            on_device: next.executors(),
             start_failed: self.start_failed.load(Ordering::Relaxed),
         }
     }

@@ -62,7 +62,7 @@ pub fn timed(mut observation: Observation, since: Instant) -> Observation {
 /// The observation of a case that ends its worker; an error if the harness is to blame.
 pub fn lost(variant: &Variant, stage: Stage, loss: &Loss) -> Result<Observation, WorkerError> {
     let (outcome, last_line) = match loss {
-        Loss::TimedOut => (Outcome::TimedOut, None),
+        Loss::TimedOut | Loss::Suspected => (Outcome::TimedOut, None),
         Loss::Died(death) => (Outcome::Crashed(death.status.clone()), death.last_line.clone()),
         Loss::Garbled(reason) => (Outcome::Crashed("garbled pipe".to_owned()), Some(reason.clone())),
         Loss::Exceeded(excess) if !excess.is_of_limit() => {

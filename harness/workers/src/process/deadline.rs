@@ -1,22 +1,28 @@
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use twinfer_case::Stage;
 
+use crate::device::waits::Wait;
+
 /// The time until which the supervisor waits for a worker. Both pipes to the worker share it.
-#[derive(Debug)]
 pub struct Deadline {
     epoch: Instant,
     /// Milliseconds after `epoch`.
     at: AtomicU64,
+    /// Whether the worker is suspected before its deadline; unset while that is not watched.
+    wait: OnceLock<Arc<Wait>>,
 }
 
 impl Deadline {
     /// A deadline `time` from now.
     pub fn after(time: Duration) -> Self {
-        let deadline = Self { epoch: Instant::now(), at: AtomicU64::new(0) };
+        let deadline = Self { epoch: Instant::now(), at: AtomicU64::new(0), wait: OnceLock::new() };
         deadline.set(time);
         deadline
     }
@@ -27,10 +33,16 @@ impl Deadline {
         self.at.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// The time that is left; `None` once the deadline has passed.
+    /// Has the deadline pass early if the worker is suspected.
+    pub fn watch(&self, wait: Arc<Wait>) {
+        let _ = self.wait.set(wait);
+    }
+
+    /// The time that is left; `None` once the deadline has passed, or the worker is suspected.
     pub fn left(&self) -> Option<Duration> {
         let at = Duration::from_millis(self.at.load(Ordering::Relaxed));
-        at.checked_sub(self.epoch.elapsed()).filter(|left| !left.is_zero())
+        let left = at.checked_sub(self.epoch.elapsed()).filter(|left| !left.is_zero())?;
+        self.wait.get().map_or(Some(left), |wait| Some(wait.left()?.min(left)))
     }
 }
 
@@ -47,6 +59,9 @@ pub struct Deadlines {
     pub build: Duration,
     /// Executing one run.
     pub execute: Duration,
+    /// In any stage, at least, before a worker is suspected to hang because hundreds of cases of its variant were much quicker. A suspected
+    /// worker is ended, and its case runs again under the deadline of the stage, which alone decides whether it hangs.
+    pub suspicion: Duration,
 }
 
 impl Deadlines {
@@ -71,6 +86,7 @@ impl Default for Deadlines {
             parse: Duration::from_secs(30),
             build: Duration::from_mins(2),
             execute: Duration::from_secs(30),
+            suspicion: Duration::from_secs(8),
         }
     }
 }

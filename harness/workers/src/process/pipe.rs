@@ -20,7 +20,6 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// One end of a pipe to a worker. A read or a write fails with [`ErrorKind::TimedOut`] once the deadline has passed, whoever
 /// holds the other end.
-#[derive(Debug)]
 pub struct Pipe<P> {
     end: P,
     deadline: Arc<Deadline>,

@@ -13,7 +13,7 @@ use std::{
 use twinfer_case::DeviceMemory;
 
 use crate::{
-    role::{FAILING_DEVICE, PLACES, Role},
+    role::{FAILING_DEVICE, HANGING_CASE, PLACES, Role},
     shared_folder,
 };
 
@@ -70,6 +70,12 @@ pub fn work(role: Role) {
     match role {
         Role::ErrsOnce => {
             count(shared_folder::CASES);
+        }
+        Role::HangsOnce => {
+            let is_due = count(shared_folder::CASES) >= HANGING_CASE;
+            if is_due && File::create_new(shared("hung")).is_ok() {
+                crate::hang();
+            }
         }
         Role::CountsCasesByDevice => {
             fs::create_dir_all(shared(shared_folder::CASES_BY_DEVICE)).unwrap();

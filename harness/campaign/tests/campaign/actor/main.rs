@@ -37,6 +37,9 @@ use crate::{
 /// Bytes that a leaking actor keeps for each case.
 const LEAK_PER_CASE: usize = 300_000;
 
+/// One case in this many hangs in an actor that hangs rarely.
+const HANGING_PART: u64 = 512;
+
 /// The pause of a slow actor before each byte.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -178,6 +181,9 @@ impl Actor {
         self.send(&FromWorker::Stage { hash: task.hash, variant: 0, stage: Stage::Execute });
         if features.bias {
             self.misbehave(task.hash);
+        }
+        if self.role == Role::HangsRarely && task.hash.number().is_multiple_of(HANGING_PART) {
+            hang();
         }
         devices::work(self.role);
         if self.role == Role::FloodsStderr {

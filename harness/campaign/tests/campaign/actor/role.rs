@@ -11,6 +11,9 @@ pub const PLACES: usize = 5;
 /// The device that fails in the roles in which one device fails.
 pub const FAILING_DEVICE: &str = "2";
 
+/// The cases after which a process hangs that hangs once.
+pub const HANGING_CASE: u64 = 1200;
+
 /// Declares [`Role`] with the name of each role on the actor's command line.
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident = $name:literal,)*) => {
@@ -93,6 +96,10 @@ roles! {
     Aborts = "aborts",
     /// Sleeps for ten minutes if a convolution has a bias.
     Hangs = "hangs",
+    /// Sleeps for ten minutes in one case, after [`HANGING_CASE`] cases of all processes.
+    HangsOnce = "hangs-once",
+    /// Sleeps for ten minutes in one case in 512, always the same ones.
+    HangsRarely = "hangs-rarely",
     /// Returns wrong values for a bias, and sleeps for ten minutes when it runs such a case again; returns the wrong shape otherwise.
     HangsOnRepeatOrMisshapes = "hangs-on-repeat-or-misshapes",
     /// Prints to stdout if a convolution has a bias.
