@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use twinfer_onnx::{DataType, Graph, Node, Op, Tensor, TensorData};
 
 /// The axis of per-axis scales if the attribute is absent.
@@ -88,13 +90,20 @@ impl<'a> Quantizer<'a> {
         self.node.input(2).is_some()
     }
 
+    /// The value that was quantized before the node dequantizes it, or the stored one that it dequantizes.
+    fn quantized_value(&self) -> Option<&'a str> {
+        let quantized = self.producer().filter(|producer| matches!(producer.op, Op::QuantizeLinear(_)));
+        quantized.map_or_else(|| self.node.input(0), |quantizer| quantizer.input(0))
+    }
+
     const fn quantizes(&self) -> bool {
         matches!(self.node.op, Op::QuantizeLinear(_))
     }
 
-    /// Whether scale and zero point are known before the graph runs, and have one element each.
-    fn is_of_one_constant(&self) -> bool {
-        self.scale.is_some_and(|scale| scale.len() == 1) && !self.has_computed_zero_point()
+    /// Whether scale and zero point are constant scalars. A vector of one element is a scale along an axis, which backends do not all
+    /// take for one of the whole tensor.
+    fn is_of_scalars(&self) -> bool {
+        self.scale.is_some_and(|scale| scale.shape.is_empty()) && !self.has_computed_zero_point()
     }
 
     /// Whether both have the same scale, zero point and type.
@@ -146,8 +155,8 @@ pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
     after.into_iter().any(|after| before.iter().any(|before| *before != after))
 }
 
-/// Whether quantizers give all the data of a node, and one reads its result, each with a scale and a zero point that are single
-/// constants.
+/// Whether quantizers give all the data of a node, each of another value, and one reads its result, each with a scale and a zero point that are constant
+/// scalars.
 pub fn is_between_quantizers(graph: &Graph, node: &Node) -> bool {
     quantizers_around(graph, node).is_some()
 }
@@ -158,15 +167,16 @@ pub fn is_requantized_alike(graph: &Graph, node: &Node) -> bool {
     before.iter().all(|quantizer| quantizer.is_like(&after))
 }
 
-/// The quantizers that give the data of a node, and the one that reads its result.
+/// The quantizers that give the data of a node, each of another value, and the one that reads its result.
 fn quantizers_around<'a>(graph: &'a Graph, node: &Node) -> Option<(Vec<Quantizer<'a>>, Quantizer<'a>)> {
     let before: Vec<_> = data(graph, node).collect::<Option<_>>()?;
     let result = node.outputs.first()?;
     let mut readers = graph.readers(result);
-    let after = Quantizer::of(graph, readers.next()?).filter(|quantizer| quantizer.quantizes())?;
+    let after = Quantizer::of(graph, readers.next()?).filter(Quantizer::quantizes)?;
     let is_read_once = readers.next().is_none() && graph.outputs.iter().all(|output| output.name != *result);
-    let are_constant = before.iter().chain([&after]).all(Quantizer::is_of_one_constant);
-    (is_read_once && are_constant).then_some((before, after))
+    let values: HashSet<_> = before.iter().map(Quantizer::quantized_value).collect();
+    let are_constant = before.iter().chain([&after]).all(Quantizer::is_of_scalars);
+    (values.len() == before.len() && is_read_once && are_constant).then_some((before, after))
 }
 
 /// For every operand that is data and no parameter, the `DequantizeLinear` that gives it, if one does.
