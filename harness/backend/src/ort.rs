@@ -24,6 +24,7 @@ mod loaded_plugin;
 mod optimized;
 mod placement;
 mod plugin;
+mod promises;
 mod session;
 mod value;
 
@@ -126,6 +127,7 @@ impl Backend for Ort {
             options: self.options.clone(),
             limitations: capabilities::limitations(provider, self.sessions.level()),
             quantization: capabilities::quantization(provider, self.sessions.level()),
+            quantizes: promises::of_quantizers(provider, self.sessions.level()),
             arithmetic: capabilities::arithmetic(provider, self.sessions.level()),
             ladder: ladder(self.sessions.level()),
             ..Description::new(name, &self.version, Stage::Execute)

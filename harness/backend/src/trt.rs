@@ -30,6 +30,7 @@ mod plan_error;
 mod plan_runner;
 mod product;
 mod profile;
+mod promises;
 mod reader;
 mod settings;
 mod shipped_plan;
@@ -245,6 +246,7 @@ impl Backend for Trt {
             options: self.options.clone(),
             limitations: limitations::of(version, self.reader),
             quantization: Quantization::FusesOperands,
+            quantizes: promises::of_quantizers(),
             arithmetic: self.settings.arithmetic(version),
             float_precision: Some(self.settings.float_precision(version)),
             device_use: self.device_use(),

@@ -24,9 +24,12 @@ pub struct Description {
     /// The operators that the backend computes otherwise than the graph says, each limit a rule with its source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limitations: Vec<Limitation>,
-    /// Which operators of a quantized graph the backend promises to run quantized.
+    /// Which convolutions of a quantized graph the backend promises to run quantized.
     #[serde(default, skip_serializing_if = "Quantization::is_default")]
     pub quantization: Quantization,
+    /// The operators other than convolutions that the backend promises to run quantized, each promise a rule with its source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantizes: Vec<QuantizationPromise>,
     /// How many workers of the backend may use one device at once.
     #[serde(default, skip_serializing_if = "DeviceUse::is_default")]
     pub device_use: DeviceUse,
@@ -144,6 +147,19 @@ pub enum Effect {
     Fallback(FallbackReason),
     /// The operator gives other values, those of [`Limitation::mutants`].
     WrongValues,
+    /// The operator runs on floats by design, whatever its quantizers say: no promise covers it.
+    OnFloats,
+}
+
+/// A promise that a backend makes: it runs an operator for which the condition holds on quantized operands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuantizationPromise {
+    /// The rule's name, unique within the backend.
+    pub rule: String,
+    /// Where the backend documents it.
+    pub source: String,
+    /// The operators that the promise is about, with what has to hold for them.
+    pub concerns: Condition,
 }
 
 /// What the convolutions of a backend may compute 32-bit floats in, and what they have to.
@@ -156,7 +172,7 @@ pub struct FloatPrecision {
     pub required: Option<DataType>,
 }
 
-/// What a backend promises about operators that a graph asks to run quantized.
+/// What a backend promises about convolutions that a graph asks to run quantized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantization {
@@ -165,9 +181,9 @@ pub enum Quantization {
     Unstated,
     /// Every operator computes on the floats that `DequantizeLinear` gives it.
     Simulates,
-    /// An operator with dequantized operands runs on quantized operands.
+    /// A convolution with dequantized operands runs on quantized operands.
     FusesOperands,
-    /// An operator with dequantized operands and a quantized result runs on quantized operands.
+    /// A convolution with dequantized operands and a quantized result runs on quantized operands.
     FusesPairs,
 }
 
@@ -189,6 +205,7 @@ impl Description {
             options: BTreeMap::new(),
             limitations: Vec::new(),
             quantization: Quantization::default(),
+            quantizes: Vec::new(),
             device_use: DeviceUse::default(),
             arithmetic: Arithmetic::default(),
             float_precision: None,
@@ -225,5 +242,13 @@ impl Description {
     /// The limitations that hold for a node of `graph`.
     pub fn limitations_at(&self, graph: &Graph, node: &Node) -> impl Iterator<Item = &Limitation> {
         self.limitations.iter().filter(move |limitation| limitation.concerns.holds_at(graph, node))
+    }
+
+    /// The promise to run a node quantized that is no convolution; `None` if there is none, or a limitation takes the node out of it.
+    pub fn quantization_promise(&self, graph: &Graph, node: &Node) -> Option<&QuantizationPromise> {
+        let promise = self.quantizes.iter().find(|promise| promise.concerns.holds_at(graph, node))?;
+        let is_limited =
+            self.limitations_at(graph, node).any(|limitation| limitation.effect == Effect::OnFloats);
+        (!is_limited).then_some(promise)
     }
 }

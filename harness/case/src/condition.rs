@@ -3,7 +3,8 @@ use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op, Tensor, Window};
 
 use crate::quantizer::{
     Quantizer, has_any_quantized_operand, has_float_bias, has_float_weights, has_quantized_operands,
-    is_requantized_as_other_type, kernel, kernel_scales_off_output_channels,
+    is_between_quantizers, is_requantized_alike, is_requantized_as_other_type, kernel,
+    kernel_scales_off_output_channels,
 };
 
 /// A property of a graph's nodes, as data, so that external backends can state their limits.
@@ -87,6 +88,11 @@ pub enum Condition {
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
+    /// The data are outputs of `DequantizeLinear`, each of another quantized value, and one `QuantizeLinear` alone reads the result, all of them with a scale
+    /// and a zero point that are constant scalars.
+    BetweenQuantizers,
+    /// The node is between quantizers, and all of them have the same scale, zero point and type.
+    RequantizedAlike,
     /// The input of the node at this place, from 0, is a constant of this type, or an Identity of one.
     ConstantOfType(usize, DataType),
     /// The input of the node at this place, from 0, is a constant of more than one element, or an Identity of one.
@@ -177,7 +183,9 @@ impl Condition {
             Self::KernelScalesOffOutputChannels => {
                 window.is_some() && kernel_scales_off_output_channels(graph, node)
             }
-            Self::RequantizedAsOtherType => window.is_some() && is_requantized_as_other_type(graph, node),
+            Self::RequantizedAsOtherType => is_requantized_as_other_type(graph, node),
+            Self::BetweenQuantizers => is_between_quantizers(graph, node),
+            Self::RequantizedAlike => is_requantized_alike(graph, node),
             Self::ConstantOfType(input, dtype) => {
                 constant(input).is_some_and(|tensor| tensor.dtype() == *dtype)
             }

@@ -66,7 +66,8 @@ pub use backend_error::BackendError;
 pub use backend_name::{BackendName, DeviceNeed, Program};
 pub use backend_version::BackendVersion;
 pub use capability::{
-    Capability, Description, DeviceUse, Effect, FloatPrecision, Limitation, Quantization, Refusal,
+    Capability, Description, DeviceUse, Effect, FloatPrecision, Limitation, Quantization,
+    QuantizationPromise, Refusal,
 };
 pub use case::{
     Case, CaseHash, Expectation, InvalidHash, Provenance, Recipe, Regime, Request, Run, TensorSource,

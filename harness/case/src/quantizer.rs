@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use twinfer_onnx::{DataType, Graph, Node, Op, Tensor, TensorData};
 
 /// The axis of per-axis scales if the attribute is absent.
@@ -88,6 +90,33 @@ impl<'a> Quantizer<'a> {
         self.node.input(2).is_some()
     }
 
+    /// The value that was quantized before the node dequantizes it, or the stored one that it dequantizes.
+    fn quantized_value(&self) -> Option<&'a str> {
+        let quantized = self.producer().filter(|producer| matches!(producer.op, Op::QuantizeLinear(_)));
+        quantized.map_or_else(|| self.node.input(0), |quantizer| quantizer.input(0))
+    }
+
+    const fn quantizes(&self) -> bool {
+        matches!(self.node.op, Op::QuantizeLinear(_))
+    }
+
+    /// Whether scale and zero point are constant scalars. A vector of one element is a scale along an axis, which backends do not all
+    /// take for one of the whole tensor.
+    fn is_of_scalars(&self) -> bool {
+        self.scale.is_some_and(|scale| scale.shape.is_empty()) && !self.has_computed_zero_point()
+    }
+
+    /// Whether both have the same scale, zero point and type.
+    fn is_like(&self, other: &Self) -> bool {
+        self.scale.map(|scale| &scale.data) == other.scale.map(|scale| &scale.data)
+            && self.quantized_type() == other.quantized_type()
+            && self.zero_point() == other.zero_point()
+    }
+
+    fn zero_point(&self) -> Option<&'a TensorData> {
+        initializer(self.graph, self.node, 2).map(|tensor| &tensor.data)
+    }
+
     fn producer(&self) -> Option<&'a Node> {
         producer(self.graph, self.node)
     }
@@ -121,12 +150,45 @@ pub fn has_float_weights(graph: &Graph, node: &Node) -> bool {
 }
 
 pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
-    let Some(before) = operand(graph, node, 0).and_then(|quantizer| quantizer.quantized_type()) else {
-        return false;
-    };
+    let before: Vec<DataType> = data(graph, node).filter_map(|operand| operand?.quantized_type()).collect();
+    let after = results(graph, node).filter_map(|quantizer| quantizer.quantized_type());
+    after.into_iter().any(|after| before.iter().any(|before| *before != after))
+}
+
+/// Whether quantizers give all the data of a node, each of another value, and one reads its result, each with a scale and a zero point that are constant
+/// scalars.
+pub fn is_between_quantizers(graph: &Graph, node: &Node) -> bool {
+    quantizers_around(graph, node).is_some()
+}
+
+/// Whether a node is between quantizers that have the same scale, zero point and type.
+pub fn is_requantized_alike(graph: &Graph, node: &Node) -> bool {
+    let Some((before, after)) = quantizers_around(graph, node) else { return false };
+    before.iter().all(|quantizer| quantizer.is_like(&after))
+}
+
+/// The quantizers that give the data of a node, each of another value, and the one that reads its result.
+fn quantizers_around<'a>(graph: &'a Graph, node: &Node) -> Option<(Vec<Quantizer<'a>>, Quantizer<'a>)> {
+    let before: Vec<_> = data(graph, node).collect::<Option<_>>()?;
+    let result = node.outputs.first()?;
+    let mut readers = graph.readers(result);
+    let after = Quantizer::of(graph, readers.next()?).filter(Quantizer::quantizes)?;
+    let is_read_once = readers.next().is_none() && graph.outputs.iter().all(|output| output.name != *result);
+    let values: HashSet<_> = before.iter().map(Quantizer::quantized_value).collect();
+    let are_constant = before.iter().chain([&after]).all(Quantizer::is_of_scalars);
+    (values.len() == before.len() && is_read_once && are_constant).then_some((before, after))
+}
+
+/// For every operand that is data and no parameter, the `DequantizeLinear` that gives it, if one does.
+fn data<'a>(graph: &'a Graph, node: &Node) -> impl Iterator<Item = Option<Quantizer<'a>>> {
+    let count = if matches!(node.op, Op::Add | Op::Concat(_) | Op::Mul) { node.inputs.len() } else { 1 };
+    (0..count).map(move |index| operand(graph, node, index))
+}
+
+/// The quantizers that read the result of a node as their data.
+fn results<'a>(graph: &'a Graph, node: &Node) -> impl Iterator<Item = Quantizer<'a>> {
     let reads = |reader: &&Node| reader.inputs.first().is_some_and(|input| node.outputs.contains(input));
-    let quantizers = graph.nodes.iter().filter(reads).filter_map(|reader| Quantizer::of(graph, reader));
-    quantizers.filter_map(|quantizer| quantizer.quantized_type()).any(|after| after != before)
+    graph.nodes.iter().filter(reads).filter_map(|reader| Quantizer::of(graph, reader))
 }
 
 /// Whether the kernel's scales lie along an axis other than the output channels.

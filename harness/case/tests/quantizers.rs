@@ -235,6 +235,68 @@ fn constants_are_seen_behind_identities() {
     assert!(several.holds(&graph));
 }
 
+/// An addition between quantizers of one scale, zero point and type.
+fn addition() -> Graph {
+    let mut graph = convolution();
+    let dequantize = || Op::DequantizeLinear(DequantizeLinear::default());
+    graph.nodes = vec![
+        node("q_x", Op::QuantizeLinear(QuantizeLinear::default()), &["x", "s", "z"], "xq"),
+        node("dq_a", dequantize(), &["xq", "s", "z"], "a"),
+        node("dq_b", dequantize(), &["stored", "s_b", "z"], "b"),
+        node("add", Op::Add, &["a", "b"], "c"),
+        node("q_y", Op::QuantizeLinear(QuantizeLinear::default()), &["c", "s", "z"], "y"),
+    ];
+    graph.initializers.push(initializer("s_b", &[], scales(1)));
+    graph.initializers.push(initializer("stored", &[4], TensorData::Int8(vec![1; 4])));
+    graph
+}
+
+fn holds_at_add(condition: &Condition, graph: &Graph) -> bool {
+    let add = graph.nodes.iter().find(|node| node.name == "add").expect("an addition");
+    condition.holds_at(graph, add)
+}
+
+#[test]
+fn nodes_between_quantizers_have_one_on_every_side() {
+    let holds = |graph: &Graph| holds_at_add(&Condition::BetweenQuantizers, graph);
+    assert!(holds(&addition()));
+    let mut graph = addition();
+    node_mut(&mut graph, "add").inputs[1] = "x".to_owned();
+    assert!(!holds(&graph), "one operand is a float");
+    let mut graph = addition();
+    node_mut(&mut graph, "dq_b").inputs[0] = "xq".to_owned();
+    assert!(!holds(&graph), "both operands are one value");
+    let mut graph = addition();
+    graph.nodes.push(node("relu", Op::Relu, &["c"], "r"));
+    assert!(!holds(&graph), "the result is read as a float too");
+    let mut graph = addition();
+    graph.outputs = vec![ValueInfo { name: "c".to_owned(), dtype: DataType::Float, shape: None }];
+    assert!(!holds(&graph), "the result is an output of the graph");
+    let mut graph = addition();
+    graph.initializer_mut("s_b").expect("a scale").shape = vec![1];
+    assert!(!holds(&graph), "an operand has a scale along an axis");
+    let mut graph = addition();
+    graph.initializers.retain(|initializer| initializer.name != "s_b");
+    assert!(!holds(&graph), "a scale is computed");
+}
+
+#[test]
+fn quantizers_on_all_sides_may_be_alike_or_not() {
+    let holds = |graph: &Graph| holds_at_add(&Condition::RequantizedAlike, graph);
+    assert!(holds(&addition()));
+    let mut graph = addition();
+    set(&mut graph, "s_b", TensorData::Float(vec![0.25]));
+    assert!(!holds(&graph), "another scale");
+    let mut graph = addition();
+    graph.initializers.push(initializer("z_y", &[], TensorData::Int8(vec![1])));
+    node_mut(&mut graph, "q_y").inputs[2] = "z_y".to_owned();
+    assert!(!holds(&graph), "another zero point");
+    set(&mut graph, "z_y", TensorData::Uint8(vec![0]));
+    assert!(!holds(&graph), "another type");
+    assert!(holds_at_add(&Condition::RequantizedAsOtherType, &graph));
+    assert!(!holds_at_add(&Condition::RequantizedAsOtherType, &addition()));
+}
+
 #[test]
 fn constants_are_as_good_as_initializers() {
     let mut graph = convolution();

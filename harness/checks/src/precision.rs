@@ -1,8 +1,8 @@
 //! An operator runs in the precision that the graph or the variant asks for: `precision-fallback`.
 //!
-//! A graph asks for it if the data and the weights of a convolution come out of `DequantizeLinear`. The description of a backend
-//! states whether the backend runs such operators quantized; a backend that simulates quantization on floats is as right. Every
-//! layer that the backend reports is checked, and a note says how it ran.
+//! A graph asks for it if the data and the weights of a convolution come out of `DequantizeLinear`, and of any other operator for which
+//! the description of a backend promises it. The description states whether the backend runs such operators quantized; a backend
+//! that simulates quantization on floats is as right. Every layer that the backend reports is checked, and a note says how it ran.
 //!
 //! In graphs of 32-bit floats, convolutions run on the types of floats that the variant allows, and on the one that it requires.
 
@@ -19,15 +19,14 @@ use crate::{Evidence, report::Report};
 /// Checks the layers of the observation. `compared` is whether every run was compared with golden.
 pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
     let graph = &evidence.case.graph;
-    let asked = graph.nodes.iter().filter(|node| Condition::QuantizedOperands.holds_at(graph, node));
-    let asked: Vec<&Node> = asked.collect();
+    let asked: Vec<&Node> = graph.nodes.iter().filter(|node| is_asked(evidence, node)).collect();
     let Some(precision) = &evidence.observation.precision else {
         if !asked.is_empty() && evidence.description.quantization == Quantization::Simulates {
             report.note(Note::QuantizedExecution(QuantizedExecution::Simulated));
         }
         return;
     };
-    let ways = asked.iter().filter_map(|node| way(precision, node));
+    let ways = asked.iter().filter_map(|node| way(graph, precision, node));
     if let Some(way) = ways.reduce(|one, other| if one == other { one } else { QuantizedExecution::Mixed }) {
         report.note(Note::QuantizedExecution(way));
     }
@@ -38,7 +37,7 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
     };
     let mut fallbacks: BTreeMap<(Fallback, Option<&str>), Vec<&Node>> = BTreeMap::new();
     let is_broken = |node: &&&Node| {
-        is_promised(evidence, node) && way(precision, node) == Some(QuantizedExecution::Simulated)
+        is_promised(evidence, node) && way(graph, precision, node) == Some(QuantizedExecution::Simulated)
     };
     for node in asked.iter().filter(is_broken) {
         let (reason, rule) = reason(evidence, precision, node);
@@ -52,13 +51,23 @@ pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {
         }
     }
     for ((fallback, rule), nodes) in fallbacks {
-        let detail = detail(precision, &fallback, &nodes);
+        let detail = detail(evidence, precision, &fallback, &nodes);
         report.falls_back(fallback, rule.map(str::to_owned), detail);
     }
 }
 
+/// Whether the graph asks the backend to run this node quantized.
+fn is_asked(evidence: &Evidence<'_>, node: &Node) -> bool {
+    let graph = &evidence.case.graph;
+    Condition::QuantizedOperands.holds_at(graph, node)
+        || evidence.description.quantization_promise(graph, node).is_some()
+}
+
 /// Whether the backend promises to run this node, whose operands are dequantized, on quantized operands.
 fn is_promised(evidence: &Evidence<'_>, node: &Node) -> bool {
+    if !is_convolution(&node.op) {
+        return evidence.description.quantization_promise(&evidence.case.graph, node).is_some();
+    }
     match evidence.description.quantization {
         Quantization::Unstated | Quantization::Simulates => false,
         Quantization::FusesOperands => true,
@@ -75,20 +84,47 @@ fn is_quantized_again(graph: &Graph, node: &Node) -> bool {
         && graph.outputs.iter().all(|output| output.name != *result)
 }
 
-/// How a node ran, judged by the layers that cover it: fused if one of them has quantized data, and quantized weights if any
-/// layer reports weights. `None` if no layer reports types.
-fn way(precision: &ChosenPrecision, node: &Node) -> Option<QuantizedExecution> {
-    let layers: Vec<&LayerInfo> = covering(precision, &node.name).collect();
-    let has_weights = layers.iter().any(|layer| layer.weights.is_some());
-    let mut typed = layers
-        .iter()
-        .filter(|layer| !layer.inputs.is_empty() && layer.weights.is_some() == has_weights)
-        .peekable();
-    typed.peek()?;
-    let is_fused = |layer: &&LayerInfo| {
-        layer.inputs.iter().copied().any(is_quantized) && layer.weights.is_none_or(is_quantized)
+/// How a node ran, judged by the layers that cover it; `None` if none of them tells.
+fn way(graph: &Graph, precision: &ChosenPrecision, node: &Node) -> Option<QuantizedExecution> {
+    let layers: Vec<&LayerInfo> =
+        covering(precision, &node.name).filter(|layer| !layer.inputs.is_empty()).collect();
+    let is_fused = if is_convolution(&node.op) {
+        convolves_quantized(&layers)
+    } else {
+        reads_quantized(graph, node, &layers)
     };
-    Some(if typed.any(is_fused) { QuantizedExecution::Fused } else { QuantizedExecution::Simulated })
+    is_fused.map(|is_fused| if is_fused { QuantizedExecution::Fused } else { QuantizedExecution::Simulated })
+}
+
+/// Whether one of the layers of a convolution has quantized data, and quantized weights if any layer reports weights.
+fn convolves_quantized(layers: &[&LayerInfo]) -> Option<bool> {
+    let has_weights = layers.iter().any(|layer| layer.weights.is_some());
+    let mut typed = layers.iter().filter(|layer| layer.weights.is_some() == has_weights).peekable();
+    typed.peek()?;
+    Some(typed.any(|layer| has_quantized_input(layer) && layer.weights.is_none_or(is_quantized)))
+}
+
+/// Whether one of the layers of a node without weights has quantized data. A layer that quantizes the data itself does not tell what
+/// it computes with.
+fn reads_quantized(graph: &Graph, node: &Node, layers: &[&LayerInfo]) -> Option<bool> {
+    if layers.iter().any(|layer| has_quantized_input(layer)) {
+        return Some(true);
+    }
+    let quantizers: Vec<&Node> =
+        node.inputs.iter().filter_map(|operand| quantizer_before(graph, operand)).collect();
+    let quantizes =
+        |layer: &LayerInfo| quantizers.iter().any(|quantizer| layer.nodes.contains(&quantizer.name));
+    layers.iter().any(|layer| !quantizes(layer)).then_some(false)
+}
+
+/// The `QuantizeLinear` whose result is dequantized to give an operand.
+fn quantizer_before<'g>(graph: &'g Graph, operand: &str) -> Option<&'g Node> {
+    let dequantizer = graph.producer(operand)?;
+    graph.producer(dequantizer.input(0)?)
+}
+
+fn has_quantized_input(layer: &LayerInfo) -> bool {
+    layer.inputs.iter().copied().any(is_quantized)
 }
 
 const fn is_quantized(dtype: DataType) -> bool {
@@ -151,8 +187,9 @@ fn reason<'e>(
             return (reason, Some(&limitation.rule));
         }
     }
+    let operands = if is_convolution(&node.op) { 2 } else { node.inputs.len() };
     let is_apart =
-        node.inputs.iter().take(2).any(|operand| is_computed_apart(graph, precision, node, operand));
+        node.inputs.iter().take(operands).any(|operand| is_computed_apart(graph, precision, node, operand));
     (if is_apart { FallbackReason::NotFused } else { FallbackReason::Unknown }, None)
 }
 
@@ -163,7 +200,12 @@ fn is_computed_apart(graph: &Graph, precision: &ChosenPrecision, node: &Node, op
     layers.peek().is_some() && layers.all(|layer| !layer.nodes.contains(&node.name))
 }
 
-fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> String {
+fn detail(
+    evidence: &Evidence<'_>,
+    precision: &ChosenPrecision,
+    fallback: &Fallback,
+    nodes: &[&Node],
+) -> String {
     let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
     let mut layers = nodes.iter().flat_map(|node| covering(precision, &node.name));
     if matches!(fallback.reason, FallbackReason::NotAllowed | FallbackReason::NotObeyed) {
@@ -177,6 +219,14 @@ fn detail(precision: &ChosenPrecision, fallback: &Fallback, nodes: &[&Node]) -> 
         .find(|dtype| !is_quantized(**dtype));
     let given = given.map_or_else(|| "another type".to_owned(), ToString::to_string);
     let (why, values) = (fallback.reason.clause(), fallback.values.clause());
+    let promises =
+        nodes.iter().filter_map(|node| evidence.description.quantization_promise(&evidence.case.graph, node));
+    let promised =
+        promises.map(|promise| format!(" as {} promises", promise.rule)).next().unwrap_or_default();
     // recordings compare this text, so its spelling stays
-    format!("{} {} runs on {given}, not quantized: {why}; {values}", fallback.operator, names.join(", "))
+    format!(
+        "{} {} runs on {given}, not quantized{promised}: {why}; {values}",
+        fallback.operator,
+        names.join(", ")
+    )
 }

@@ -1,10 +1,10 @@
-//! Verdicts and notes on the layers that a backend reports, for one small quantized convolution.
+//! Verdicts and notes on the layers that a backend reports, for one small quantized convolution or pool.
 
 use twinfer_case::{
     Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback, FallbackReason,
     FallbackValues, FloatPrecision, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome,
-    PrecisionSource, Quantization, QuantizedExecution, Request, Run, RunOutput, Severity, Stage,
-    TensorSource, Variant, Verdict,
+    PrecisionSource, Quantization, QuantizationPromise, QuantizedExecution, Request, Run, RunOutput,
+    Severity, Stage, TensorSource, Variant, Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_golden::evaluate;
@@ -333,6 +333,75 @@ fn graphs_without_quantizers_are_not_noted() {
     graph.nodes[0].inputs = vec!["x".to_owned(), "k".to_owned()];
     graph.initializers = vec![Initializer { name: "k".to_owned(), tensor: floats(&[1, 1, 1, 1], 3.0) }];
     assert_eq!(scene.judge(), Judgement { verdict: Verdict::Conforms, notes: Vec::new(), compared: true });
+}
+
+const POOLED: &str = "pools-between-quantizers";
+
+/// A pool of single elements between quantizers, in a backend that promises to run it quantized; 2 stays 2.
+fn pooled(layers: Vec<LayerInfo>) -> Scene {
+    let mut case = case(true);
+    let graph = &mut case.graph;
+    graph.nodes.retain(|node| node.name != "dq_w");
+    let pool = graph.nodes.iter_mut().find(|node| node.name == "conv").expect("a convolution");
+    let op = Op::GlobalAveragePool;
+    *pool = Node { name: "pool".to_owned(), op, inputs: vec!["xd".to_owned()], ..pool.clone() };
+    let operator = Condition::Operator("GlobalAveragePool".to_owned());
+    let promise = QuantizationPromise {
+        rule: POOLED.to_owned(),
+        source: "its manual".to_owned(),
+        concerns: Condition::All(vec![operator, Condition::BetweenQuantizers]),
+    };
+    let description = Description {
+        quantization: Quantization::FusesOperands,
+        quantizes: vec![promise],
+        ..Description::new("b", "1", Stage::Execute)
+    };
+    Scene { case, description, layers: Some(layers), given: Some(2.0), log: Vec::new() }
+}
+
+/// The layers of the pool with an input of this type, and of its quantizers by themselves.
+fn pool_apart(dtype: DataType) -> Vec<LayerInfo> {
+    vec![layer(&["q_x"], DataType::Float, None), layer(&["dq_x", "pool"], dtype, None)]
+}
+
+#[test]
+fn promised_operators_without_weights_are_judged_by_their_data() {
+    let judgement = pooled(pool_apart(DataType::Int8)).judge();
+    assert_eq!(judgement.verdict, Verdict::Conforms);
+    assert_eq!(judgement.notes, [Note::QuantizedExecution(QuantizedExecution::Fused)]);
+    let scene = pooled(pool_apart(DataType::Float));
+    assert_eq!(
+        scene.divergences()[0].detail,
+        "GlobalAveragePool pool runs on FLOAT, not quantized as pools-between-quantizers promises: the backend does not say why; the \
+         values are as golden allows"
+    );
+    let layers = vec![layer(&["q_x"], DataType::Float, None), layer(&["dq_x"], DataType::Int8, None)];
+    let scene = pooled([layers, vec![layer(&["pool"], DataType::Float, None)]].concat());
+    let reason = scene.divergences()[0].fallback.as_ref().map(|fallback| fallback.reason);
+    assert_eq!(reason, Some(FallbackReason::NotFused));
+}
+
+#[test]
+fn layers_that_quantize_their_data_do_not_show_how_they_compute() {
+    let whole = vec![layer(&["q_x", "dq_x", "pool", "q_y", "dq_y"], DataType::Float, None)];
+    let judgement = pooled(whole).judge();
+    assert_eq!((judgement.verdict, &judgement.notes[..]), (Verdict::Conforms, &[][..]));
+}
+
+#[test]
+fn what_is_documented_to_run_on_floats_is_not_accused() {
+    let operator = Condition::Operator("GlobalAveragePool".to_owned());
+    let scene = pooled(pool_apart(DataType::Float)).limited("on-floats", operator, Effect::OnFloats);
+    assert_eq!(scene.judge().verdict, Verdict::Conforms);
+}
+
+#[test]
+fn nothing_is_promised_for_a_result_that_stays_a_float() {
+    let mut scene = pooled(pool_apart(DataType::Float));
+    let graph = &mut scene.case.graph;
+    graph.nodes.truncate(3);
+    graph.outputs = vec![value("c", &[1, 1, 1, 1])];
+    assert_eq!(scene.judge().verdict, Verdict::Conforms);
 }
 
 /// A convolution of 32-bit floats without quantizers, which runs on `given`, where the variant allows and requires these.

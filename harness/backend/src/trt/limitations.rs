@@ -13,6 +13,7 @@ pub fn of(version: Version, reader: Reader) -> Vec<Limitation> {
     if reader == Reader::Parser {
         rules.push(uint8_as_int8());
     }
+    rules.push(reductions_on_floats());
     rules
 }
 
@@ -42,6 +43,18 @@ fn uint8_as_int8() -> Limitation {
         concerns: Condition::QuantizedAs(DataType::Uint8),
         effect: Effect::WrongValues,
         mutants: ["unsigned-as-signed", "uint8-as-int8"].map(str::to_owned).to_vec(),
+    }
+}
+
+/// Its parser makes reductions of global pools.
+fn reductions_on_floats() -> Limitation {
+    Limitation {
+        rule: "trt-reduces-int8-on-floats".to_owned(),
+        source: "TensorRT, ReduceOperation in NvInfer.h: \"usually performs reduction for kINT8 via kFLOAT or kHALF\""
+            .to_owned(),
+        concerns: Condition::Operator("GlobalAveragePool".to_owned()),
+        effect: Effect::OnFloats,
+        mutants: Vec::new(),
     }
 }
 
