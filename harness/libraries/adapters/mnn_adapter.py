@@ -1,4 +1,4 @@
-"""A twinfer worker around the Python package MNN, with its converter."""
+"""A twinfer worker around the Python package MNN: its converter, then its modules."""
 
 import os
 import re
@@ -11,86 +11,141 @@ import onnx_model
 import printed_text
 import worker_protocol
 
-NUMPY = {"FLOAT": "float32", "INT8": "int8", "UINT8": "uint8", "INT32": "int32", "INT64": "int64", "BOOL": "bool"}
-# what MNN holds them as
+TYPES = {"FLOAT": "float32", "INT8": "int8", "UINT8": "uint8", "INT32": "int32", "INT64": "int64", "BOOL": "bool"}
+# MNN's names of the types in which it holds elements. "int" has 32 bits: docs/faq.md says to give it INT64 that way
 HELD_AS = {"FLOAT": "float", "INT8": "int8", "UINT8": "uint8", "INT32": "int", "INT64": "int", "BOOL": "int"}
-# the types of outputs by ONNX's numbers
-ONNX = {1: "FLOAT", 2: "UINT8", 3: "INT8", 6: "INT32", 7: "INT64", 9: "BOOL"}
+CONVERSION = "tools/converter/source/optimizer/onnxextra/OnnxConvolutionMerge.cpp of 3.6.1"
+CAPABILITIES = [
+    {
+        "rule": "mnn-floats-of-32-bits",
+        "source": "docs/pymnn/Var.md of 3.6.1 lists no type of 16 bits, and docs/faq.md says to give doubles as floats",
+        "refuses": {"any": [{"dtype": "FLOAT16"}, {"dtype": "BFLOAT16"}, {"dtype": "DOUBLE"}]},
+    },
+    {
+        "rule": "mnn-no-integer-convolution",
+        "source": "the operators that `MNNConvert -f ONNX --OP` of 3.6.1 lists, as docs/tools/convert.md says",
+        "refuses": {"any": [{"operator": "QLinearConv"}, {"operator": "ConvInteger"}]},
+        "shows": {"stage": "parse", "words": "These Op Not Support"},
+    },
+    {
+        "rule": "mnn-computed-weights-of-three-axes",
+        "source": f"{CONVERSION}: \"Convolution3D should has constant weight\"",
+        "refuses": {"all": [{"any": [{"operator": "Conv"}, {"operator": "ConvTranspose"}]}, {"spatial-rank": 3}, "computed-weights"]},
+        "shows": {"stage": "parse", "words": "Convolution3D should has constant weight"},
+    },
+    {
+        "rule": "mnn-computed-bias",
+        "source": f"{CONVERSION}: \"Conv's bias input should be Constant\"",
+        # there is no condition for a bias that is no initializer
+        "refuses": {"all": []},
+        "shows": {"stage": "parse", "words": "Conv's bias input should be Constant"},
+    },
+]
+# what is printed about every model
+ROUTINE = (
+    "Start to ", "ONNX Model ", "Check it out ", "inputTensors", "outputTensors", "Converted ", "MNN use ", "**Tensor shape**",
+    "The Convolution use shared weight", "code=",
+)
+PREFIX = re.compile(r"^\[[\d:]+\] \S*:\d+: ")
+# names and numbers of one model
+PARTICULARS = re.compile(r"(?<=Op )\S+(?= ,)|(?<=Error for )\S+$|(?<=output )\S+(?= from)|\S*\d\S*")
+
+
+class MnnError(Exception):
+    """MNN did not do what it was asked to do. It prints why, or raises a SystemError from the reason."""
+
+    def __init__(self, lines):
+        stripped = [PREFIX.sub("", line.strip()) for line in lines]
+        reasons = [line for line in stripped if line and not line.startswith(ROUTINE)] or ["no reason printed"]
+        super().__init__("; ".join(dict.fromkeys(reasons)))
+        # "Convolution3D" and the names of operators belong to the reason
+        is_general = reasons[0].startswith(("These Op Not Support", "Convolution3D"))
+        self.code = reasons[0] if is_general else PARTICULARS.sub(" ", reasons[0])
+
+
+def asked(function, *arguments, **options):
+    """What the function of MNN returns."""
+    with printed_text.collected() as lines:
+        try:
+            result, raised = function(*arguments, **options), []
+        except SystemError as error:
+            result, raised = None, [str(error.__cause__ or error)]
+    if not result:
+        raise MnnError([*lines, *raised])
+    return result
 
 
 class Mnn(worker_protocol.Backend):
     name = "MNN CPU"
-    types = NUMPY
-    # Winograd's algorithm for convolutions of 3 by 3
+    types = TYPES
+    capabilities = CAPABILITIES
+    # it computes convolutions by Winograd's algorithm, too
     arithmetic = {"algorithms": "any"}
 
     def __init__(self):
+        # not MNN.tools: importing it installs packages and opens a connection
         import _tools
         import MNN
         import MNN.expr
         import MNN.nn
         import numpy
 
-        self.convert, self.expr, self.nn, self.numpy = _tools.mnnconvert, MNN.expr, MNN.nn, numpy
+        self.tools, self.expr, self.nn, self.numpy = _tools, MNN.expr, MNN.nn, numpy
         self.version = MNN.version()
-        # one thread, because workers are processes; "high" keeps 32-bit floats
+        # one thread, because workers are processes
         self.runtime = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": 1},))
 
     def parse(self, model):
-        inputs, outputs = list(onnx_model.input_names(model)), list(onnx_model.output_names(model))
-        declared = [ONNX.get(onnx_model.element_type(value)) for value in onnx_model.values(model, onnx_model.GRAPH_OUTPUT)]
+        names = [list(onnx_model.input_names(model)), list(onnx_model.output_names(model))]
+        declared = [TYPES.get(onnx_model.element_type(value)) for value in onnx_model.outputs(model)]
         with tempfile.TemporaryDirectory() as folder:
             source, target = os.path.join(folder, "model.onnx"), os.path.join(folder, "model.mnn")
             with open(source, "wb") as file:
                 file.write(model)
-            with printed_text.collected() as lines:
-                self.convert(["mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "twinfer"])
-            if not os.path.exists(target):
-                raise Printed(lines)
-            with open(target, "rb") as file:
-                return inputs, outputs, declared, file.read()
+            return asked(self.converted, source, target), names, declared
+
+    def converted(self, source, target):
+        """The model in MNN's format; None if the converter does not write it."""
+        self.tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "twinfer"])
+        if not os.path.exists(target):
+            return None
+        with open(target, "rb") as file:
+            return file.read()
 
     def build(self, parsed, runs):
-        inputs, outputs, declared, converted = parsed
-        with tempfile.NamedTemporaryFile(suffix=".mnn") as file, printed_text.collected() as lines:
-            file.write(converted)
+        model, names, declared = parsed
+        with tempfile.NamedTemporaryFile(suffix=".mnn") as file:
+            file.write(model)
             file.flush()
-            try:
-                module = self.nn.load_module_from_file(file.name, inputs, outputs, runtime_manager=self.runtime)
-            except SystemError as error:
-                module = None
-        if module is None:
-            raise Printed(lines)
-        return module, declared
+            return asked(self.nn.load_module_from_file, file.name, *names, runtime_manager=self.runtime), declared
 
     def run(self, built, inputs, names):
         module, declared = built
-        with printed_text.collected() as lines:
-            outputs = module.onForward(inputs)
-            results = [self.expr.convert(output, self.expr.NCHW).read() for output in outputs]
-        if len(results) != len(declared):
-            raise Printed(lines)
+        outputs = asked(module.onForward, inputs)
+        (results,) = asked(lambda: [[self.to_numpy(output) for output in outputs]])
         return [held(result, dtype) for result, dtype in zip(results, declared)], {}
 
+    def to_numpy(self, output):
+        if 0 in output.shape:
+            # it cannot be read
+            return self.numpy.zeros(output.shape, {"float": "float32", "int": "int32"}.get(output.dtype.name, output.dtype.name))
+        return self.expr.convert(output, self.expr.NCHW).read()
+
     def from_bytes(self, part, dtype, shape):
-        data = self.numpy.frombuffer(part, NUMPY[dtype])
-        kind = getattr(self.expr, HELD_AS[dtype])
+        array = super().from_bytes(part, dtype, shape)
         if HELD_AS[dtype] == "int":
-            data = data.astype("int32")
-        return self.expr.const(data, list(shape), self.expr.NCHW, kind)
+            array = array.astype("int32")
+        # it does not take arrays of 8-bit integers
+        data = array.ravel().tolist() if dtype == "INT8" else array
+        return self.expr.const(data, list(shape), self.expr.NCHW, getattr(self.expr, HELD_AS[dtype]))
 
-
-class Printed(Exception):
-    """MNN printed why it did not do what it was asked to do."""
-
-    def __init__(self, lines):
-        super().__init__(" | ".join(lines))
-        self.code = "MNN"
+    def refusal(self, error):
+        return getattr(error, "code", type(error).__name__), str(error)
 
 
 def held(result, declared):
-    """An output with the element type that the model declares, if MNN holds that as 32-bit integers."""
-    return result.astype(NUMPY[declared]) if result.dtype == "int32" and HELD_AS.get(declared) == "int" else result
+    """An output in the element type that the model declares, if MNN holds that as 32-bit integers."""
+    return result.astype(declared) if result.dtype == "int32" and declared in ("int64", "bool") else result
 
 
 if __name__ == "__main__":

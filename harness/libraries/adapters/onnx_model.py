@@ -1,8 +1,12 @@
 """Reads what an adapter has to know of an ONNX model, without a package that reads protocol buffers."""
 
-MODEL_GRAPH, GRAPH_INPUT, GRAPH_OUTPUT, VALUE_NAME, VALUE_TYPE = 7, 11, 12, 1, 2
-TYPE_TENSOR, TENSOR_ELEMENT = 1, 1
+MODEL_GRAPH, GRAPH_INPUT, GRAPH_OUTPUT = 7, 11, 12
+VALUE_NAME, VALUE_TYPE, TYPE_TENSOR, TENSOR_ELEMENT = 1, 2, 1, 1
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+# ONNX's numbers of the element types of the protocol
+ELEMENT_TYPES = {
+    1: "FLOAT", 2: "UINT8", 3: "INT8", 6: "INT32", 7: "INT64", 9: "BOOL", 10: "FLOAT16", 11: "DOUBLE", 16: "BFLOAT16",
+}
 
 
 def varint(data, at):
@@ -17,7 +21,7 @@ def varint(data, at):
 
 
 def fields(data, wanted, kind=BYTES):
-    """The contents of each field of this number: of one that holds bytes, or the number of a `VARINT`."""
+    """The contents of each field of this number and kind, which is `BYTES` or `VARINT`."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -32,7 +36,7 @@ def fields(data, wanted, kind=BYTES):
 
 
 def values(model, which):
-    """The descriptions of the graph's inputs or outputs, in their order."""
+    """The parts of the model that describe the graph's inputs, or its outputs."""
     for graph in fields(memoryview(model), MODEL_GRAPH):
         yield from fields(graph, which)
 
@@ -42,6 +46,11 @@ def names(described):
         yield from (bytes(name).decode() for name in fields(value, VALUE_NAME))
 
 
+def outputs(model):
+    """The parts of the model that describe the graph's outputs, in their order."""
+    return values(model, GRAPH_OUTPUT)
+
+
 def input_names(model):
     """The names of the graph's inputs, in their order."""
     return names(values(model, GRAPH_INPUT))
@@ -49,13 +58,13 @@ def input_names(model):
 
 def output_names(model):
     """The names of the graph's outputs, in their order."""
-    return names(values(model, GRAPH_OUTPUT))
+    return names(outputs(model))
 
 
 def element_type(value):
-    """The number of the element type of an input or output, as ONNX counts them; 0 if it has none."""
+    """The protocol's name of the element type that an input or output declares; None for other types, and without one."""
     for kind in fields(value, VALUE_TYPE):
         for tensor in fields(kind, TYPE_TENSOR):
             for number in fields(tensor, TENSOR_ELEMENT, VARINT):
-                return number
-    return 0
+                return ELEMENT_TYPES.get(number)
+    return None

@@ -55,7 +55,8 @@ class Backend:
     device_use = None
     # the values that each option takes, the default first; `open_backend` of `serve` is called with the chosen ones by name
     options = {}
-    # names of the element types that the adapter converts, with numpy's names
+    # names of the element types that the adapter converts, with numpy's names; a case with inputs of another type is refused, which a
+    # rule of `capabilities` should state
     types = {}
 
     def parse(self, model):
@@ -86,6 +87,8 @@ class Backend:
     def from_bytes(self, part, dtype, shape):
         import numpy
 
+        if dtype not in self.types:
+            raise Refused("element type", f"the adapter of {self.name} has no {dtype}")
         return numpy.frombuffer(part, self.types[dtype]).reshape(shape)
 
     def described(self, tensor):

@@ -141,6 +141,18 @@ const TRACT: PinnedPackage = PinnedPackage {
     ],
 };
 
+const MNN: PinnedPackage = PinnedPackage {
+    distribution: "MNN",
+    version: "3.6.1",
+    pythons: &PYTHONS,
+    hashes: &[
+        "abebaaa0c7b0af6dfd6e9f4bda46bb6a30bb95d2b88a5b441a65d1cd322311d0",
+        "9091f8eaa24a4eaa86c9f4e8ab731a5dce00e9ea68d8628a5dd8d73486be9200",
+        "34e8a4ebc2671459dbf1305f26f6861d14897b581cff4d0920ae8805445af46f",
+        "c3e269d179e5c67d5cb387799005b98b18008e8e2e6f2e0fcac4c4752b4cdd3d",
+    ],
+};
+
 /// All environments.
 pub const ENVIRONMENTS: &[Environment] = &[
     Environment {
@@ -166,6 +178,14 @@ pub const ENVIRONMENTS: &[Environment] = &[
         packages: &[TRACT, NUMPY],
         python: PYTHON,
         sources: &[source!("tract_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::Mnn,
+        version: MNN.version,
+        megabytes: 35,
+        packages: &[MNN, NUMPY],
+        python: PYTHON,
+        sources: &[source!("mnn_adapter.py"), PROTOCOL, source!("onnx_model.py"), source!("printed_text.py")],
     },
     Environment {
         product: Product::TorchTensorRt,
