@@ -240,6 +240,31 @@ mod tests {
     }
 
     #[test]
+    fn mistake_in_an_adapter_is_told_from_an_error_of_the_runtime() {
+        let place = |raising: &str| {
+            let script = format!(
+                "exec(\"try: {raising}\\nexcept Exception as error: print(worker_protocol.mistake(error))\")"
+            );
+            protocol_prints(&script, &[]).concat()
+        };
+        assert!(
+            place("worker_protocol.Backend.described(worker_protocol.Backend(), 1)")
+                .starts_with("worker_protocol.py, line ")
+        );
+        assert_eq!(place("{}[1]"), "None");
+        assert_eq!(place("worker_protocol.Backend().parse(b'')"), "None");
+    }
+
+    #[test]
+    fn types_that_an_adapter_leaves_out_are_refused() {
+        let given = "worker_protocol.Backend().from_bytes(b'', 'FLOAT16', [0])";
+        let script = format!(
+            "exec(\"try: {given}\\nexcept worker_protocol.Refused as refused: print(refused.code)\")"
+        );
+        assert_eq!(protocol_prints(&script, &[]), ["element type"]);
+    }
+
+    #[test]
     fn adapters_take_their_own_options_and_their_values() {
         let of = |variant: &str| {
             let known = "{'ir': ['dynamo', 'ts']}";
