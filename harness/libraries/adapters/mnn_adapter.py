@@ -93,7 +93,8 @@ class Mnn(worker_protocol.Backend):
         self.tools, self.expr, self.nn, self.numpy = _tools, MNN.expr, MNN.nn, numpy
         self.version = MNN.version()
         # one thread, because workers are processes
-        self.runtime = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": 1},))
+        configuration = ({"backend": "CPU", "precision": "high", "numThread": 1},)
+        self.runtime = asked(MNN.nn.create_runtime_manager, configuration)
 
     def parse(self, model):
         names = [list(onnx_model.input_names(model)), list(onnx_model.output_names(model))]
@@ -128,7 +129,7 @@ class Mnn(worker_protocol.Backend):
     def to_numpy(self, output):
         if 0 in output.shape:
             # it cannot be read
-            return self.numpy.zeros(output.shape, {"float": "float32", "int": "int32"}.get(output.dtype.name, output.dtype.name))
+            return self.numpy.zeros(output.shape, numpy_name(output.dtype))
         return self.expr.convert(output, self.expr.NCHW).read()
 
     def from_bytes(self, part, dtype, shape):
@@ -139,8 +140,11 @@ class Mnn(worker_protocol.Backend):
         data = array.ravel().tolist() if dtype == "INT8" else array
         return self.expr.const(data, list(shape), self.expr.NCHW, getattr(self.expr, HELD_AS[dtype]))
 
-    def refusal(self, error):
-        return getattr(error, "code", type(error).__name__), str(error)
+
+def numpy_name(dtype):
+    """numpy's name of a type of MNN, which is written `dtype.float`."""
+    name = str(dtype).rpartition(".")[2]
+    return {"float": "float32", "int": "int32"}.get(name, name)
 
 
 def held(result, declared):

@@ -1,4 +1,4 @@
-"""What a library prints while it works, for runtimes that print why they refuse a model instead of raising it."""
+"""What a library prints while it works, for runtimes that print why they refuse a model and do not raise it."""
 
 import contextlib
 import ctypes
@@ -9,13 +9,16 @@ import tempfile
 
 def flush():
     sys.stdout.flush()
+    # native code has a buffer of its own
     ctypes.CDLL(None).fflush(None)
 
 
 @contextlib.contextmanager
 def collected():
-    """Collects the standard output of native code, of which errors of a crash are no part. Gives a list that has the lines once the
-    block ends; they go to stderr as well, whose end twinfer shows when a worker dies."""
+    """Collects what the block and the libraries that it calls write to stdout, in a list of lines that is filled when the block ends.
+
+    What they write to stderr stays there, because twinfer shows the end of stderr when a worker dies.
+    """
     lines = []
     flush()
     previous = os.dup(1)
@@ -28,6 +31,4 @@ def collected():
             os.dup2(previous, 1)
             os.close(previous)
             file.seek(0)
-            text = file.read()
-            os.write(2, text)
-            lines += text.decode(errors="replace").splitlines()
+            lines += file.read().decode(errors="replace").splitlines()

@@ -219,6 +219,8 @@ def chosen_options(variant, known):
 
 def opened(open_backend, label, variant):
     """The backend of a variant, once its packages can be imported."""
+    if len(sys.argv) < 2:
+        raise Fault(f"name the folder of the packages that {label} imports: python3 -I {sys.argv[0]} PACKAGES")
     sys.path.insert(0, sys.argv[1])
     # workers are processes: a runtime that also starts threads for each core makes all of them slower
     for library in ("OMP", "OPENBLAS", "MKL"):

@@ -301,7 +301,7 @@ def mnn(report):
 
     def value(output):
         if 0 in output.shape:
-            name = output.dtype.name
+            name = str(output.dtype).rpartition(".")[2]
             return numpy.zeros(output.shape, {"float": "float32", "int": "int32"}.get(name, name))
         return expr.convert(output, expr.NCHW).read()
 
