@@ -15,6 +15,8 @@ TYPES = {"FLOAT": "float32", "INT8": "int8", "UINT8": "uint8", "INT32": "int32",
 # MNN's names of the types in which it holds elements. "int" has 32 bits: docs/faq.md says to give it INT64 that way
 HELD_AS = {"FLOAT": "float", "INT8": "int8", "UINT8": "uint8", "INT32": "int", "INT64": "int", "BOOL": "int"}
 CONVERSION = "tools/converter/source/optimizer/onnxextra/OnnxConvolutionMerge.cpp of 3.6.1"
+# a constant that DequantizeLinear dequantizes is folded, and is no computed operand for MNN
+NOT_FOLDED = {"not": "any-quantized-operand"}
 CAPABILITIES = [
     {
         "rule": "mnn-floats-of-32-bits",
@@ -30,7 +32,7 @@ CAPABILITIES = [
     {
         "rule": "mnn-computed-weights-of-three-axes",
         "source": f"{CONVERSION}: \"Convolution3D should has constant weight\"",
-        "refuses": {"all": [{"any": [{"operator": "Conv"}, {"operator": "ConvTranspose"}]}, {"spatial-rank": 3}, "computed-weights"]},
+        "refuses": {"all": [{"any": [{"operator": "Conv"}, {"operator": "ConvTranspose"}]}, {"spatial-rank": 3}, "computed-weights", NOT_FOLDED]},
         "shows": {"stage": "parse", "words": "Convolution3D should has constant weight"},
     },
     {
@@ -92,6 +94,9 @@ class Mnn(worker_protocol.Backend):
 
         self.tools, self.expr, self.nn, self.numpy = _tools, MNN.expr, MNN.nn, numpy
         self.version = MNN.version()
+        # the converter writes a file to the current folder, which workers must not share
+        self.folder = tempfile.TemporaryDirectory()
+        os.chdir(self.folder.name)
         # one thread, because workers are processes
         configuration = ({"backend": "CPU", "precision": "high", "numThread": 1},)
         self.runtime = asked(MNN.nn.create_runtime_manager, configuration)

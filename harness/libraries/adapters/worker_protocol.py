@@ -221,7 +221,8 @@ def opened(open_backend, label, variant):
     """The backend of a variant, once its packages can be imported."""
     if len(sys.argv) < 2:
         raise Fault(f"name the folder of the packages that {label} imports: python3 -I {sys.argv[0]} PACKAGES")
-    sys.path.insert(0, sys.argv[1])
+    # absolute, because an adapter may change its folder
+    sys.path.insert(0, os.path.abspath(sys.argv[1]))
     # workers are processes: a runtime that also starts threads for each core makes all of them slower
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
