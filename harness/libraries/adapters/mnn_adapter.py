@@ -86,10 +86,11 @@ class Mnn(worker_protocol.Backend):
 
     def __init__(self):
         # not MNN.tools: importing it installs packages and opens a connection
-        import _tools
-        import MNN
-        import MNN.expr
-        import MNN.nn
+        with printed_text.collected():
+            import _tools
+            import MNN
+            import MNN.expr
+            import MNN.nn
         import numpy
 
         self.tools, self.expr, self.nn, self.numpy = _tools, MNN.expr, MNN.nn, numpy
