@@ -136,7 +136,9 @@ class Mnn(worker_protocol.Backend):
         if 0 in output.shape:
             # it cannot be read
             return self.numpy.zeros(output.shape, numpy_name(output.dtype))
-        return self.expr.convert(output, self.expr.NCHW).read()
+        variable = self.expr.convert(output, self.expr.NCHW)
+        # the array that it returns is the variable's memory
+        return variable.read().copy()
 
     def from_bytes(self, part, dtype, shape):
         array = super().from_bytes(part, dtype, shape)

@@ -303,7 +303,9 @@ def mnn(report):
         if 0 in output.shape:
             name = str(output.dtype).rpartition(".")[2]
             return numpy.zeros(output.shape, {"float": "float32", "int": "int32"}.get(name, name))
-        return expr.convert(output, expr.NCHW).read()
+        variable = expr.convert(output, expr.NCHW)
+        # the array that it returns is the variable's memory
+        return variable.read().copy()
 
     def load(path):
         converted = report.folder / f"{pathlib.Path(path).name}.mnn"
