@@ -220,10 +220,12 @@ mod tests {
         }
     }
 
-    /// What Python prints for `expression`, with the arguments `words`.
+    /// What Python prints for `expression`, with the arguments `words`. It can import all adapters.
     fn protocol_prints(expression: &str, words: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(PROTOCOL.name), PROTOCOL.text).unwrap();
+        for (name, text) in ENVIRONMENTS.iter().flat_map(Environment::sources) {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         let script =
             format!("import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; {expression}");
         let mut python = std::process::Command::new("python3");
@@ -253,6 +255,45 @@ mod tests {
         );
         assert_eq!(place("{}[1]"), "None");
         assert_eq!(place("worker_protocol.Backend().parse(b'')"), "None");
+    }
+
+    #[test]
+    fn code_of_what_mnn_prints_has_no_name_of_a_model() {
+        let printed = [
+            "Start to Optimize the MNN Net...",
+            "[12:54:40] :220: These Op Not Support: ONNX::ConvInteger",
+            "\t**Tensor shape**: 8, 1, 16, 16,",
+            "Compute Shape Error for left",
+            "Convert Onnx's Op left , type = Conv, failed",
+        ];
+        let code = "print(*[mnn_adapter.MnnError([line]).code for line in sys.argv[2:]], sep='\\n')";
+        assert_eq!(
+            protocol_prints(&format!("import mnn_adapter; {code}"), &printed),
+            [
+                "no reason printed",
+                "These Op Not Support: ONNX::ConvInteger",
+                "no reason printed",
+                "Compute Shape Error for  ",
+                "Convert Onnx's Op   , type = Conv, failed"
+            ]
+        );
+    }
+
+    #[test]
+    fn interface_of_a_model_is_read_without_a_package() {
+        // an output `y`, FLOAT16
+        let model = "bytes([58, 11, 98, 9, 10, 1, 121, 18, 4, 10, 2, 8, 10])";
+        let names = format!("list(onnx_model.output_names({model})), list(onnx_model.input_names({model}))");
+        let types = format!("[onnx_model.element_type(value) for value in onnx_model.outputs({model})]");
+        let printed = protocol_prints(&format!("import onnx_model; print({names}, {types})"), &[]);
+        assert_eq!(printed, ["['y'] [] ['FLOAT16']"]);
+    }
+
+    #[test]
+    fn what_native_code_prints_is_collected() {
+        let script = "import ctypes, printed_text; libc = ctypes.CDLL(None); collecting = printed_text.collected(); \
+             lines = collecting.__enter__(); libc.puts(b'native'); print('python'); collecting.__exit__(None, None, None); print(lines)";
+        assert_eq!(protocol_prints(script, &[]), ["['python', 'native']"]);
     }
 
     #[test]
