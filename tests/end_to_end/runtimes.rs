@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// The labels of the runtimes that are Python packages, with the options that let them run on any machine.
-const LABELS: [(&str, &str); 4] =
-    [("openvino", ""), ("onnx-reference", ""), ("tract", ""), ("torch-tensorrt", ",ir=eager")];
+const LABELS: [(&str, &str); 5] =
+    [("openvino", ""), ("onnx-reference", ""), ("tract", ""), ("mnn", ""), ("torch-tensorrt", ",ir=eager")];
 /// The program of rten.
 const PROGRAM: &str = "twinfer-rten";
 

@@ -27,6 +27,7 @@ fn given(variant: &Variant, ort: Option<OsString>) -> Option<PathBuf> {
         | BackendName::OpenVino
         | BackendName::OnnxReference
         | BackendName::Tract
+        | BackendName::Mnn
         | BackendName::TorchTensorRt
         | BackendName::Rten
         | BackendName::External(_) => None,

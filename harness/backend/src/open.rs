@@ -30,6 +30,7 @@ pub fn open_in(variant: &Variant, host: &mut dyn Host) -> Result<Box<dyn Backend
         BackendName::OpenVino
         | BackendName::OnnxReference
         | BackendName::Tract
+        | BackendName::Mnn
         | BackendName::TorchTensorRt
         | BackendName::Rten
         | BackendName::External(_) => Err(OpenError::External(variant.backend.to_string())),

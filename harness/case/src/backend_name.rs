@@ -94,6 +94,8 @@ backends! {
     OnnxReference: "onnx-reference", Some("onnx-reference"), Never;
     /// tract, as a Python package.
     Tract: "tract", Some("tract"), Never;
+    /// MNN with its converter, as a Python package.
+    Mnn: "mnn", Some("mnn"), Never;
     /// Torch-TensorRT, or PyTorch alone on the CPU, as Python packages.
     TorchTensorRt: "torch-tensorrt", Some("torch-tensorrt"), Unknown;
     /// rten, in a program of its own.
@@ -109,7 +111,7 @@ impl BackendName {
 
     /// Whether the backend is a Python package: its worker is the adapter in the package's environment.
     pub const fn has_adapter(&self) -> bool {
-        matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract | Self::TorchTensorRt)
+        matches!(self, Self::OpenVino | Self::OnnxReference | Self::Tract | Self::Mnn | Self::TorchTensorRt)
     }
 
     /// The program that is the backend's worker, which users install themselves; `None` if the worker is another one.
@@ -210,7 +212,7 @@ mod tests {
         let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, ort:ep=openvino, ort:ep=nv-tensorrt-rtx, ort:ep=webgpu, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, torch-tensorrt, rten, external:CMD"#
+            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, ort:ep=openvino, ort:ep=nv-tensorrt-rtx, ort:ep=webgpu, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, mnn, torch-tensorrt, rten, external:CMD"#
         );
     }
 }

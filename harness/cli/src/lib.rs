@@ -92,6 +92,7 @@ Backends:
   onnx-reference
                 Reference evaluator of the Python package onnx
   tract         tract, in Python
+  mnn           MNN with its converter, in Python
   torch-tensorrt
                 Torch-TensorRT, or PyTorch alone with ir=eager, in Python
   rten          rten, in the program twinfer-rten (adapters/rten)

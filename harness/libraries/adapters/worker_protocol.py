@@ -9,6 +9,7 @@ import os
 import re
 import struct
 import sys
+import traceback
 
 PROTOCOL = 1
 MAX_HEADER = 4 << 20
@@ -19,6 +20,8 @@ MAX_MESSAGE = 16 << 10
 # what the code of an error must not have, and its length: the protocol takes anything else for no code
 NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_CODE = 40
+# what a mistake in Python code raises, and native code hardly ever
+MISTAKES = (NameError, AttributeError, KeyError)
 
 
 class Fault(Exception):
@@ -32,6 +35,14 @@ class Fault(Exception):
 def plain(code):
     """The code of an error in the characters and the length that the protocol allows."""
     return NOT_PLAIN.sub(" ", code).strip()[:MAX_CODE].strip() or "error"
+
+
+def mistake(error):
+    """The place in the adapter's own code that raised the error, if that looks like a mistake there; None otherwise."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1]
+    folder, file = os.path.split(os.path.abspath(innermost.filename))
+    is_own = folder == os.path.dirname(os.path.abspath(__file__)) and isinstance(error, MISTAKES)
+    return f"{file}, line {innermost.lineno}" if is_own else None
 
 
 class Refused(Exception):
@@ -55,7 +66,8 @@ class Backend:
     device_use = None
     # the values that each option takes, the default first; `open_backend` of `serve` is called with the chosen ones by name
     options = {}
-    # names of the element types that the adapter converts, with numpy's names
+    # names of the element types that the adapter converts, with numpy's names; a case with inputs of another type is refused, which a
+    # rule of `capabilities` should state
     types = {}
 
     def parse(self, model):
@@ -84,6 +96,8 @@ class Backend:
     # conversions of elements, for types that numpy does not have
 
     def from_bytes(self, part, dtype, shape):
+        if dtype not in self.types:
+            raise Refused("element type", f"the adapter of {self.name} has no {dtype}")
         import numpy
 
         return numpy.frombuffer(part, self.types[dtype]).reshape(shape)
@@ -147,7 +161,8 @@ class Case:
         try:
             self.go()
         except Exception as error:
-            code, message = self.backend.refusal(error)
+            place = mistake(error)
+            code, message = ("the adapter", f"{place}: {error!r}") if place else self.backend.refusal(error)
             outcome = "rejected" if self.seen["stage"] == "parse" or isinstance(error, Refused) else "failed"
             self.seen["outcome"] = {outcome: f"{plain(code)}: {message}"[:MAX_MESSAGE]}
         return self.seen, self.returned
@@ -204,7 +219,10 @@ def chosen_options(variant, known):
 
 def opened(open_backend, label, variant):
     """The backend of a variant, once its packages can be imported."""
-    sys.path.insert(0, sys.argv[1])
+    if len(sys.argv) < 2:
+        raise Fault(f"name the folder of the packages that {label} imports: python3 -I {sys.argv[0]} PACKAGES")
+    # absolute, because an adapter may change its folder
+    sys.path.insert(0, os.path.abspath(sys.argv[1]))
     # workers are processes: a runtime that also starts threads for each core makes all of them slower
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")

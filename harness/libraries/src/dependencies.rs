@@ -100,6 +100,7 @@ const fn opened_at_run_time(product: Product) -> &'static [&'static str] {
         | Product::OpenVino
         | Product::OnnxReference
         | Product::Tract
+        | Product::Mnn
         | Product::TorchTensorRt => &[],
         Product::OnnxruntimeCuda => &["libcudnn.so.9"],
         Product::OnnxruntimeEpWebGpu => &["libvulkan.so.1"],

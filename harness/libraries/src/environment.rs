@@ -141,6 +141,18 @@ const TRACT: PinnedPackage = PinnedPackage {
     ],
 };
 
+const MNN: PinnedPackage = PinnedPackage {
+    distribution: "MNN",
+    version: "3.6.1",
+    pythons: &PYTHONS,
+    hashes: &[
+        "abebaaa0c7b0af6dfd6e9f4bda46bb6a30bb95d2b88a5b441a65d1cd322311d0",
+        "9091f8eaa24a4eaa86c9f4e8ab731a5dce00e9ea68d8628a5dd8d73486be9200",
+        "34e8a4ebc2671459dbf1305f26f6861d14897b581cff4d0920ae8805445af46f",
+        "c3e269d179e5c67d5cb387799005b98b18008e8e2e6f2e0fcac4c4752b4cdd3d",
+    ],
+};
+
 /// All environments.
 pub const ENVIRONMENTS: &[Environment] = &[
     Environment {
@@ -166,6 +178,14 @@ pub const ENVIRONMENTS: &[Environment] = &[
         packages: &[TRACT, NUMPY],
         python: PYTHON,
         sources: &[source!("tract_adapter.py"), PROTOCOL],
+    },
+    Environment {
+        product: Product::Mnn,
+        version: MNN.version,
+        megabytes: 35,
+        packages: &[MNN, NUMPY],
+        python: PYTHON,
+        sources: &[source!("mnn_adapter.py"), PROTOCOL, source!("onnx_model.py"), source!("printed_text.py")],
     },
     Environment {
         product: Product::TorchTensorRt,
@@ -200,10 +220,12 @@ mod tests {
         }
     }
 
-    /// What Python prints for `expression`, with the arguments `words`.
+    /// What Python prints for `expression`, with the arguments `words`. It can import all adapters.
     fn protocol_prints(expression: &str, words: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(PROTOCOL.name), PROTOCOL.text).unwrap();
+        for (name, text) in ENVIRONMENTS.iter().flat_map(Environment::sources) {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         let script =
             format!("import sys; sys.path.insert(0, sys.argv[1]); import worker_protocol; {expression}");
         let mut python = std::process::Command::new("python3");
@@ -217,6 +239,70 @@ mod tests {
         let codes = ["conv.cpp", "Failed analyse for node #… ConvHir, with some thirty letters", "…"];
         let plain = protocol_prints("print(*map(worker_protocol.plain, sys.argv[2:]), sep='\\n')", &codes);
         assert_eq!(plain, ["conv cpp", "Failed analyse for node ConvHir with som", "error"]);
+    }
+
+    #[test]
+    fn mistake_in_an_adapter_is_told_from_an_error_of_the_runtime() {
+        let place = |raising: &str| {
+            let script = format!(
+                "exec(\"try: {raising}\\nexcept Exception as error: print(worker_protocol.mistake(error))\")"
+            );
+            protocol_prints(&script, &[]).concat()
+        };
+        assert!(
+            place("worker_protocol.Backend.described(worker_protocol.Backend(), 1)")
+                .starts_with("worker_protocol.py, line ")
+        );
+        assert_eq!(place("{}[1]"), "None");
+        assert_eq!(place("worker_protocol.Backend().parse(b'')"), "None");
+    }
+
+    #[test]
+    fn code_of_what_mnn_prints_has_no_name_of_a_model() {
+        let printed = [
+            "Start to Optimize the MNN Net...",
+            "[12:54:40] :220: These Op Not Support: ONNX::ConvInteger",
+            "\t**Tensor shape**: 8, 1, 16, 16,",
+            "Compute Shape Error for left",
+            "Convert Onnx's Op left , type = Conv, failed",
+        ];
+        let code = "print(*[mnn_adapter.MnnError([line]).code for line in sys.argv[2:]], sep='\\n')";
+        assert_eq!(
+            protocol_prints(&format!("import mnn_adapter; {code}"), &printed),
+            [
+                "no reason printed",
+                "These Op Not Support: ONNX::ConvInteger",
+                "no reason printed",
+                "Compute Shape Error for  ",
+                "Convert Onnx's Op   , type = Conv, failed"
+            ]
+        );
+    }
+
+    #[test]
+    fn interface_of_a_model_is_read_without_a_package() {
+        // an output `y`, FLOAT16
+        let model = "bytes([58, 11, 98, 9, 10, 1, 121, 18, 4, 10, 2, 8, 10])";
+        let names = format!("list(onnx_model.output_names({model})), list(onnx_model.input_names({model}))");
+        let types = format!("[onnx_model.element_type(value) for value in onnx_model.outputs({model})]");
+        let printed = protocol_prints(&format!("import onnx_model; print({names}, {types})"), &[]);
+        assert_eq!(printed, ["['y'] [] ['FLOAT16']"]);
+    }
+
+    #[test]
+    fn what_native_code_prints_is_collected() {
+        let script = "import ctypes, printed_text; libc = ctypes.CDLL(None); collecting = printed_text.collected(); \
+             lines = collecting.__enter__(); libc.puts(b'native'); print('python'); collecting.__exit__(None, None, None); print(lines)";
+        assert_eq!(protocol_prints(script, &[]), ["['python', 'native']"]);
+    }
+
+    #[test]
+    fn types_that_an_adapter_leaves_out_are_refused() {
+        let given = "worker_protocol.Backend().from_bytes(b'', 'FLOAT16', [0])";
+        let script = format!(
+            "exec(\"try: {given}\\nexcept worker_protocol.Refused as refused: print(refused.code)\")"
+        );
+        assert_eq!(protocol_prints(&script, &[]), ["element type"]);
     }
 
     #[test]

@@ -263,6 +263,7 @@ fn stand_ins_for(product: Product, files: &[PathBuf]) -> Vec<String> {
         | Product::OpenVino
         | Product::OnnxReference
         | Product::Tract
+        | Product::Mnn
         | Product::TorchTensorRt => Vec::new(),
     }
 }

@@ -35,6 +35,8 @@ pub enum Product {
     OnnxReference,
     /// tract's Python package.
     Tract,
+    /// MNN's Python package, with its converter.
+    Mnn,
     /// Torch-TensorRT's Python package, with PyTorch and TensorRT.
     #[serde(rename = "torch-tensorrt")]
     TorchTensorRt,
@@ -43,7 +45,7 @@ pub enum Product {
 impl Product {
     /// All products, most specific first: a folder of ONNX Runtime with the CUDA provider also holds ONNX Runtime, and one of
     /// TensorRT its lean runtime.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::OnnxruntimeCuda,
         Self::Onnxruntime,
         Self::OnnxruntimeEpOpenVino,
@@ -56,6 +58,7 @@ impl Product {
         Self::OpenVino,
         Self::OnnxReference,
         Self::Tract,
+        Self::Mnn,
         Self::TorchTensorRt,
     ];
 
@@ -86,7 +89,7 @@ impl Product {
             Self::TensorrtRtx => &["libtensorrt_rtx.so", "libtensorrt_onnxparser_rtx.so"],
             Self::TensorrtLean => &["libnvinfer_lean.so"],
             Self::ComputeSanitizer => &["compute-sanitizer", "libsanitizer-collection.so"],
-            Self::OpenVino | Self::OnnxReference | Self::Tract | Self::TorchTensorRt => &[],
+            Self::OpenVino | Self::OnnxReference | Self::Tract | Self::Mnn | Self::TorchTensorRt => &[],
         }
     }
 
@@ -118,6 +121,7 @@ impl Product {
             | Self::OpenVino
             | Self::OnnxReference
             | Self::Tract
+            | Self::Mnn
             | Self::TorchTensorRt => &[],
         }
     }
@@ -174,6 +178,7 @@ impl fmt::Display for Product {
             Self::OpenVino => "openvino",
             Self::OnnxReference => "onnx-reference",
             Self::Tract => "tract",
+            Self::Mnn => "mnn",
             Self::TorchTensorRt => "torch-tensorrt",
         })
     }

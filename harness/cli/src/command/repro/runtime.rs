@@ -71,6 +71,7 @@ impl Runtime {
                 Self::python("the reference evaluator of onnx", "onnx_reference", Product::OnnxReference)
             }
             BackendName::Tract => Self::python("tract", "tract", Product::Tract),
+            BackendName::Mnn => Self::python("MNN", "mnn", Product::Mnn),
             BackendName::TorchTensorRt => Self::torch_tensorrt(option("ir"), option("level")),
             BackendName::Rten => Self {
                 title: "rten",

@@ -3,7 +3,7 @@
     python run_model.py FOLDER onnxruntime [PROVIDER] [off|basic|all]
     python run_model.py FOLDER plugin MODULE [off|basic|all]
     python run_model.py FOLDER tensorrt|tensorrt_rtx [LEVEL]
-    python run_model.py FOLDER openvino|onnx_reference|tract|rten
+    python run_model.py FOLDER openvino|onnx_reference|tract|mnn|rten
     python run_model.py FOLDER torch_tensorrt [dynamo|ts|eager] [LEVEL]
 """
 
@@ -277,6 +277,57 @@ def tract(report):
     in_order(report, load)
 
 
+# MNN's names of the types in which it holds elements, where they are not numpy's
+MNN_TYPES = {"float32": "float", "int32": "int", "int64": "int", "bool": "int"}
+
+
+def mnn(report):
+    """MNN's converter, then its module. Both print why they refuse a model."""
+    try:
+        # importing MNN.tools would install packages
+        import _tools
+        import MNN
+        from MNN import expr, nn
+    except ImportError as error:
+        raise Unavailable(error)
+    report.write(backend=f"MNN {MNN.version()}, CPU")
+    runtime = nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": 1},))
+
+    def variable(array):
+        kind = MNN_TYPES.get(str(array.dtype), str(array.dtype))
+        held = array.astype("int32") if kind == "int" else array
+        # arrays of 8-bit integers are not taken
+        return expr.const(held.ravel().tolist() if kind == "int8" else held, list(array.shape), expr.NCHW, getattr(expr, kind))
+
+    def value(output):
+        if 0 in output.shape:
+            name = str(output.dtype).rpartition(".")[2]
+            return numpy.zeros(output.shape, {"float": "float32", "int": "int32"}.get(name, name))
+        variable = expr.convert(output, expr.NCHW)
+        # the array that it returns is the variable's memory
+        return variable.read().copy()
+
+    def load(path):
+        converted = report.folder / f"{pathlib.Path(path).name}.mnn"
+        _tools.mnnconvert(
+            ["mnnconvert", "-f", "ONNX", "--modelFile", str(HERE / path), "--MNNModel", str(converted), "--bizCode", "twinfer"]
+        )
+        if not converted.exists():
+            raise RuntimeError("MNN's converter prints why it writes no model")
+        report.write(stage="build")
+        module = nn.load_module_from_file(str(converted), [], [], runtime_manager=runtime)
+
+        def infer(inputs):
+            outputs = module.onForward([variable(array) for array in inputs.values()])
+            if not outputs:
+                raise RuntimeError("MNN prints why it computes nothing")
+            return [widened(path, index, value(output)) for index, output in enumerate(outputs)]
+
+        return infer
+
+    in_order(report, load)
+
+
 # the names of types in rten's program by those in numpy
 RTEN_TYPES = {"float32": "f32", "int32": "i32", "int64": "i64", "int8": "i8", "uint8": "u8", "bool": "bool"}
 
@@ -324,7 +375,7 @@ def shape_of(text):
 
 
 def widened(model, index, output):
-    """An output in the type that the model declares, if rten held it as 32-bit integers."""
+    """An output in the type that the model declares, if the runtime held it as 32-bit integers."""
     known = data.EXPECTED[0] if model == "model.onnx" and data.EXPECTED else []
     declared = numpy.dtype(known[index][0]) if index < len(known) else output.dtype
     return output.astype(declared) if output.dtype == numpy.int32 and declared in (numpy.int64, numpy.bool_) else output
@@ -397,8 +448,8 @@ def runs_rtx(capability):
 
 
 PACKAGES = {
-    "onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract, "rten": rten,
-    "torch_tensorrt": torch_tensorrt,
+    "onnxruntime": onnxruntime, "plugin": plugin, "openvino": openvino, "onnx_reference": onnx_reference, "tract": tract, "mnn": mnn,
+    "rten": rten, "torch_tensorrt": torch_tensorrt,
 }
 
 
