@@ -4,7 +4,10 @@ mod flow_control;
 mod in_flight;
 mod leak_detector;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use crossbeam_channel::Receiver;
 use tracing::{debug, info, trace};
@@ -203,9 +206,12 @@ impl Executor {
 
     /// Takes the answer to the case in front, and delivers it at once if no other message will follow.
     fn complete(&mut self, observation: Observation) {
-        self.flow.record_answer(observation.tensors().map(Tensor::byte_len).sum());
+        let bytes = observation.tensors().map(Tensor::byte_len).sum();
+        let observation = timed(observation, self.since);
+        let time = Duration::from_micros(Timing::total(&observation.timings));
+        self.flow.record_answer(bytes, time);
         let Some(item) = self.in_flight.pop() else { return };
-        self.last_answer = Some((item, timed(observation, self.since)));
+        self.last_answer = Some((item, observation));
         self.since = Instant::now();
         if self.in_flight.is_empty() {
             self.deliver_last();

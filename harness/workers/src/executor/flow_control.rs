@@ -11,6 +11,11 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(40);
 const FEWEST: usize = 4;
 /// The most cases that a worker holds, however fast it is.
 const MOST: usize = 64;
+/// How long the cases that a worker holds may take together, if each is as slow as the slowest one lately: nobody else runs them
+/// meanwhile. TensorRT refuses a case in a millisecond and builds the next one for seconds.
+const LONGEST_HOLD: Duration = Duration::from_secs(1);
+/// After this many answers, a slow case counts for about a third of its time.
+const FADING: u32 = 64;
 /// Cases that a worker holds before its rate is known.
 const AT_FIRST: usize = 16;
 
@@ -31,16 +36,18 @@ pub struct FlowControl {
     bytes: usize,
     /// Time per case, by the last answers.
     per_case: Option<Duration>,
+    /// The time of the slowest case, which counts for less the longer ago it was.
+    slowest: Duration,
 }
 
 impl FlowControl {
     pub fn new() -> Self {
-        Self { since: Instant::now(), answers: 0, bytes: 0, per_case: None }
+        Self { since: Instant::now(), answers: 0, bytes: 0, per_case: None, slowest: Duration::ZERO }
     }
 
     /// The most cases that the worker is to hold.
     pub fn window(&self) -> usize {
-        self.per_case.map_or(AT_FIRST, window)
+        self.per_case.map_or(AT_FIRST, window).min(window_at_worst(self.slowest))
     }
 
     /// Starts measuring: the time until now does not count.
@@ -48,10 +55,11 @@ impl FlowControl {
         (self.since, self.answers, self.bytes) = (Instant::now(), 0, 0);
     }
 
-    /// Counts an answer with so many bytes of tensors.
-    pub const fn record_answer(&mut self, bytes: usize) {
+    /// Counts an answer with so many bytes of tensors, to a case on which the worker worked for `time`.
+    pub fn record_answer(&mut self, bytes: usize, time: Duration) {
         self.answers += 1;
         self.bytes += bytes;
+        self.slowest = time.max(self.slowest * (FADING - 1) / FADING);
     }
 
     /// Sleeps while a worker that holds so many cases works on them, if it is fast enough.
@@ -70,6 +78,12 @@ impl FlowControl {
 fn window(per_case: Duration) -> usize {
     let cases = 2 * LONGEST_PAUSE.as_nanos() / per_case.as_nanos().max(1);
     usize::try_from(cases).unwrap_or(MOST).clamp(FEWEST, MOST)
+}
+
+/// How many cases a worker is to hold if each takes `slowest`: one to work on and one that waits, at least.
+fn window_at_worst(slowest: Duration) -> usize {
+    let cases = LONGEST_HOLD.as_nanos() / slowest.as_nanos().max(1);
+    usize::try_from(cases).unwrap_or(MOST).clamp(2, MOST)
 }
 
 /// How long to pause for a worker with this time and these bytes of answers per case, and so many cases.
@@ -112,15 +126,28 @@ mod tests {
     }
 
     #[test]
+    fn slow_case_keeps_others_from_being_held_for_a_while() {
+        let mut flow = FlowControl { per_case: Some(Duration::from_millis(1)), ..FlowControl::new() };
+        flow.record_answer(0, Duration::from_millis(1));
+        assert_eq!(flow.window(), MOST);
+        flow.record_answer(0, Duration::from_millis(250));
+        assert_eq!(flow.window(), 4);
+        flow.record_answer(0, Duration::from_secs(9));
+        assert_eq!(flow.window(), 2);
+        (0..1000).for_each(|_| flow.record_answer(0, Duration::from_millis(1)));
+        assert_eq!(flow.window(), MOST);
+    }
+
+    #[test]
     fn time_before_a_restart_does_not_count() {
         let since = Instant::now();
-        let mut flow = FlowControl { since, answers: 3, bytes: 9, per_case: None };
+        let mut flow = FlowControl { since, answers: 3, bytes: 9, ..FlowControl::new() };
         thread::sleep(Duration::from_millis(1));
         flow.restart();
         assert!(flow.since > since);
         flow.pause(16);
         assert_eq!(flow.window(), AT_FIRST, "no answer since the restart");
-        flow.record_answer(9);
+        flow.record_answer(9, Duration::ZERO);
         flow.pause(1);
         assert!(flow.per_case.is_some());
         assert_eq!((flow.answers, flow.bytes), (0, 0));
