@@ -129,6 +129,12 @@ impl Semaphore {
         self.changed.notify_all();
     }
 
+    /// How many permits are taken, and how many threads wait for one.
+    pub fn taken_and_awaited(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.taken() as u64, state.queues.iter().map(|queue| queue.waiting()).sum())
+    }
+
     /// Waits for a permit.
     pub fn acquire(&self, priority: Priority) -> Permit<'_> {
         let begun = Instant::now();
