@@ -2,7 +2,9 @@ use std::{collections::BTreeSet, io::Write};
 
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use twinfer_case::{Budget, Event, Finding, Investigating, Reach, RunInfo, Summary, printable_message};
+use twinfer_case::{
+    Budget, Event, Finding, Investigating, Reach, RunInfo, StartingWorkers, Summary, printable_message,
+};
 
 use crate::{
     Reporter,
@@ -57,8 +59,8 @@ impl Progress {
         }
     }
 
-    fn progressed(&mut self, summary: &Summary, waiting: u64, investigating: &[Investigating]) {
-        let state = State { summary, waiting, findings: self.findings.len() as u64, investigating };
+    fn progressed(&mut self, state: &State<'_>) {
+        let State { summary, waiting, .. } = *state;
         let message = state.line(self.budget);
         match &mut self.view {
             View::Bar(bar) => {
@@ -112,8 +114,10 @@ impl Reporter for Progress {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::CampaignStarted { run } => self.started(run),
-            Event::Progress { summary, waiting, investigating } => {
-                self.progressed(summary, *waiting, investigating);
+            Event::Progress { summary, waiting, investigating, starting } => {
+                let findings = self.findings.len() as u64;
+                let (waiting, starting) = (*waiting, *starting);
+                self.progressed(&State { summary, waiting, findings, investigating, starting });
             }
             Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::WorkerLost { variant, index, stage, reason } => {
@@ -164,6 +168,7 @@ struct State<'a> {
     waiting: u64,
     findings: u64,
     investigating: &'a [Investigating],
+    starting: StartingWorkers,
 }
 
 impl State<'_> {
@@ -180,6 +185,7 @@ impl State<'_> {
             Some(counted(findings, "finding", "findings")),
             to_look_into,
             self.investigations(),
+            self.starts(),
             Some(format!("{}{}", duration(summary.seconds), self.left(budget))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
@@ -189,6 +195,12 @@ impl State<'_> {
         let (first, others) = self.investigating.split_first()?;
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         Some(format!("investigating {} on {}{more}", first.kind, first.variant))
+    }
+
+    fn starts(&self) -> Option<String> {
+        let StartingWorkers { now, waiting } = self.starting;
+        let more = if waiting > 0 { format!(", {} waiting", count(waiting)) } else { String::new() };
+        (!self.starting.is_none()).then(|| format!("{} starting{more}", counted(now, "worker", "workers")))
     }
 
     /// How long cases are still drawn, in words; empty while that is unknown.
@@ -261,7 +273,8 @@ mod tests {
     fn campaign_without_cases_to_draw_says_so() {
         let left = |budget, cases, seconds| {
             let summary = Summary { cases, seconds, ..Summary::default() };
-            State { summary: &summary, waiting: 0, findings: 0, investigating: &[] }.left(budget)
+            let starting = StartingWorkers::default();
+            State { summary: &summary, waiting: 0, findings: 0, investigating: &[], starting }.left(budget)
         };
         assert_eq!(left(Budget::Cases(300), 0, 0.0), "");
         assert_eq!(left(Budget::Cases(300), 100, 2.0), ", 4.0 s left");

@@ -359,7 +359,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     fn report_progress(&mut self, sink: &mut dyn FnMut(&Event)) {
         self.progress_reported = Instant::now();
         self.state.summary.seconds = self.started.elapsed().as_secs_f64();
-        let (waiting, investigating) = (self.undecided.len() as u64, self.triage.under_way());
-        sink(&Event::Progress { summary: self.state.summary.clone(), waiting, investigating });
+        let (waiting, summary) = (self.undecided.len() as u64, self.state.summary.clone());
+        let (investigating, starting) = (self.triage.under_way(), self.triage.starting());
+        sink(&Event::Progress { summary, waiting, investigating, starting });
     }
 }

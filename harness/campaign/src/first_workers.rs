@@ -138,3 +138,34 @@ fn bases<'a>(pools: &'a [Arc<DevicePools>], executors: &'a [Vec<WorkerProcess>])
     };
     pools.iter().zip(executors).filter_map(base).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use twinfer_workers::WorkerCommand;
+
+    use super::*;
+
+    /// How many spares are requested early for a variant, on a machine with 12 cores for devices and this memory.
+    fn requested(variant: &str, memory: u64) -> (usize, bool) {
+        let variant = TrustedVariant::vouch(variant.parse().unwrap());
+        // a name that no program can have
+        let mut options = Options::new(vec![variant.clone()], WorkerCommand::new("no\0program"));
+        options.investigations = NonZeroUsize::MIN;
+        let capacity = Capacity { per_variant: 16, on_devices: 12, memory: Some(memory), per_device: None };
+        let host = HostContext::start();
+        let pools = Arc::new(DevicePools::new(&variant, &options.pools(), &host, 1));
+        let requests = request_early(&[Arc::clone(&pools)], &options, capacity);
+        (requests.iter().map(SpareRequest::workers).sum(), !pools.start_time().is_zero())
+    }
+
+    #[test]
+    fn workers_that_are_known_to_start_slowly_start_early_as_memory_allows() {
+        let plenty = 1 << 40;
+        assert_eq!(requested("trt,level=0,version=8.6", plenty), (6, true));
+        assert_eq!(requested("trt,level=0,version=8.6", 9 << 30), (2, true));
+        assert_eq!(requested("trt,version=8.6", plenty), (0, false), "it may need its device alone");
+        assert_eq!(requested("ort:cuda", plenty), (0, false));
+    }
+}

@@ -15,7 +15,7 @@ use std::{
 
 use crossbeam_channel::Sender;
 use tracing::debug;
-use twinfer_case::{Budget, Investigating};
+use twinfer_case::{Budget, Investigating, StartingWorkers};
 use twinfer_triage::{
     Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Purpose, Reduced,
     Suspect, TriageOutcome, TriageResult,
@@ -184,6 +184,11 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let reduced = self.done.get(&suspect.place()).and_then(|result| result.outcome.reduced());
         let workers = &self.resources.variants[suspect.variant];
         Ok(self.resources.investigator.unfinished(workers, suspect, reduced)?)
+    }
+
+    /// The workers that are starting, for investigations and for all else.
+    pub fn starting(&self) -> StartingWorkers {
+        self.resources.host.starting()
     }
 
     /// The investigations under way.

@@ -113,6 +113,9 @@ pub enum Event {
         /// The investigations under way.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         investigating: Vec<Investigating>,
+        /// The workers that are starting, of all variants.
+        #[serde(default, skip_serializing_if = "StartingWorkers::is_none")]
+        starting: StartingWorkers,
     },
     /// The campaign ended, and everything is on disk.
     CampaignFinished {
@@ -132,6 +135,22 @@ pub struct Investigating {
     pub variant: Variant,
     /// The kind of the divergence.
     pub kind: Kind,
+}
+
+/// The workers that are starting, which takes cores that cases could use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartingWorkers {
+    /// Those that start now.
+    pub now: u64,
+    /// Those that wait for their turn to start.
+    pub waiting: u64,
+}
+
+impl StartingWorkers {
+    /// Whether there are none.
+    pub const fn is_none(&self) -> bool {
+        self.now + self.waiting == 0
+    }
 }
 
 /// The growth of a process's memory.

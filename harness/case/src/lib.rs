@@ -79,7 +79,7 @@ pub use culprit::{Culprit, NamedNode, NotJudged, SegmentCounts, Shown};
 pub use diagnosis::{Diagnosis, ReproducingMutant};
 pub use distribution::{Distribution, UnknownDistribution};
 pub use encoded_case::{EncodedCase, OversizedCase};
-pub use event::{Event, Investigating, MemoryGrowth};
+pub use event::{Event, Investigating, MemoryGrowth, StartingWorkers};
 pub use fact::{Axes, Fact, Property, Quantity, Relation};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line};

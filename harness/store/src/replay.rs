@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use twinfer_case::{Event, FINDING_FORMAT, Finding, RunEnd, Summary, check_format};
+use twinfer_case::{Event, FINDING_FORMAT, Finding, RunEnd, StartingWorkers, Summary, check_format};
 
 use crate::{
     FindingsFolder, Records, StoreError,
@@ -32,7 +32,12 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     }
     sink(&match end {
         Some(end) => Event::CampaignFinished { summary, end },
-        None => Event::Progress { summary, waiting: 0, investigating: Vec::new() },
+        None => Event::Progress {
+            summary,
+            waiting: 0,
+            investigating: Vec::new(),
+            starting: StartingWorkers::default(),
+        },
     });
     Ok(())
 }

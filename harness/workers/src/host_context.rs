@@ -4,6 +4,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use twinfer_case::StartingWorkers;
+
 use crate::{device::Device, idle::IdleRegistry, process::watchdog::Watchdog, semaphore::Semaphore};
 
 /// What the workers of all variants on this machine share: the watchdog, the devices, and a bound on how many start at once.
@@ -49,6 +51,12 @@ impl HostContext {
     /// Lets more workers start at once: no case runs any more.
     pub fn end_cases(&self) {
         self.starts.use_all_cores();
+    }
+
+    /// The workers that are starting.
+    pub fn starting(&self) -> StartingWorkers {
+        let (now, waiting) = self.starts.taken_and_awaited();
+        StartingWorkers { now, waiting }
     }
 
     /// The watchdog of all workers.

@@ -28,6 +28,9 @@ const STARTS: usize = 16;
 /// for several others.
 const NEEDED: usize = 2;
 
+/// Single cases may have this many permits anyway: the fewest that there are on a small machine.
+const LEAST: usize = 2;
+
 /// One permit in this many may go to a spare: starting one takes cores that cases could use.
 const SPARES: usize = 4;
 
@@ -90,7 +93,7 @@ impl State {
         let (more_urgent, queue) = (&self.queues[..priority as usize], &self.queues[priority as usize]);
         let is_full = match priority {
             Priority::Executor => false,
-            Priority::Needed => self.favors_executors && queue.taken >= (self.permits / NEEDED).max(1),
+            Priority::Needed => self.favors_executors && queue.taken >= (self.permits / NEEDED).max(LEAST),
             Priority::Spare => self.taken() >= (self.permits / SPARES).max(1),
         };
         is_full
@@ -103,17 +106,17 @@ impl State {
 impl Semaphore {
     /// A semaphore for the workers that start on this machine: as many as there are cores, at most 16, while no case needs one.
     pub fn for_worker_starts() -> Self {
-        Self::new("worker starts", cores().clamp(2, STARTS))
+        Self::new("worker starts", cores().clamp(LEAST, STARTS))
     }
 
     /// Lets workers start on half of the cores, since cases need the others, and most of these for executors.
     pub fn leave_cores_to_cases(&self) {
-        self.set_permits((cores() / 2).clamp(2, STARTS), true);
+        self.set_permits((cores() / 2).clamp(LEAST, STARTS), true);
     }
 
     /// Lets workers start on all cores, since no case needs one any more.
     pub fn use_all_cores(&self) {
-        self.set_permits(cores().clamp(2, STARTS), false);
+        self.set_permits(cores().clamp(LEAST, STARTS), false);
     }
 
     /// A semaphore with so many permits. The `name` says what they are for, in the log.
@@ -127,6 +130,12 @@ impl Semaphore {
         (state.permits, state.favors_executors) = (permits, favors_executors);
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// How many permits are taken, and how many threads wait for one.
+    pub fn taken_and_awaited(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.taken() as u64, state.queues.iter().map(|queue| queue.waiting()).sum())
     }
 
     /// Waits for a permit.

@@ -167,6 +167,13 @@ impl Drop for StartingSpare {
     }
 }
 
+impl SpareRequest {
+    /// How many workers are requested.
+    pub const fn workers(&self) -> usize {
+        self.workers
+    }
+}
+
 impl Drop for SpareRequest {
     fn drop(&mut self) {
         self.spares.state().requested -= self.workers;
