@@ -75,7 +75,9 @@ fn installed_runtimes_are_compared_under_their_labels() {
         let verdicts = cases.iter().map(|case| &case["variants"][0]["verdict"]);
         let conforms = verdicts.clone().filter(|verdict| *verdict == "conforms").count();
         let unsupported = verdicts.filter(|verdict| verdict.get("unsupported").is_some()).count();
-        assert!(conforms >= 10 && conforms + unsupported >= 30, "{label}: {}", outcome.shown());
+        // MNN gives most convolutions of one spatial axis an axis more
+        let expected = if label == "mnn" { 20 } else { 30 };
+        assert!(conforms >= 10 && conforms + unsupported >= expected, "{label}: {}", outcome.shown());
         let found = findings(out.path());
         assert!(found.iter().all(|finding| finding.starts_with(label)), "{found:?}");
     }

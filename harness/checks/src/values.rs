@@ -69,6 +69,7 @@ impl Tally {
                 steps => format!("{steps} quantization steps, "),
             }
         });
+        let (given, expected) = (written(given), written(expected));
         let unwritten =
             if *unwritten > 0 { format!(", {unwritten} of them unwritten") } else { String::new() };
         format!(
@@ -76,6 +77,12 @@ impl Tally {
              {expected} ({steps}{allowed})"
         )
     }
+}
+
+/// The number with an exponent if it would have a long row of zeros.
+fn written(value: f64) -> String {
+    let is_long = value.is_finite() && value != 0.0 && !(1e-6..1e16).contains(&value.abs());
+    if is_long { format!("{value:e}") } else { value.to_string() }
 }
 
 /// The number with at most two decimals.
@@ -111,6 +118,13 @@ mod tests {
         assert!(detail.ends_with("(1 quantization step, grid step 5e-1)"), "{detail}");
         assert_eq!(rounded(0.7512), "0.75");
         assert_eq!(rounded(20.0), "20");
+    }
+
+    #[test]
+    fn number_with_a_long_row_of_zeros_has_an_exponent() {
+        let numbers = [f64::from(f32::MAX), 3.2e-35, -1e16, 1e-6, -0.0, 255.0, f64::INFINITY, f64::NAN];
+        let expected = ["3.4028234663852886e38", "3.2e-35", "-1e16", "0.000001", "-0", "255", "inf", "NaN"];
+        assert_eq!(numbers.map(written), expected);
     }
 
     #[test]

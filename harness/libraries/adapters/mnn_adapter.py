@@ -15,8 +15,8 @@ TYPES = {"FLOAT": "float32", "INT8": "int8", "UINT8": "uint8", "INT32": "int32",
 # MNN's names of the types in which it holds elements. "int" has 32 bits: docs/faq.md says to give it INT64 that way
 HELD_AS = {"FLOAT": "float", "INT8": "int8", "UINT8": "uint8", "INT32": "int", "INT64": "int", "BOOL": "int"}
 CONVERSION = "tools/converter/source/optimizer/onnxextra/OnnxConvolutionMerge.cpp of 3.6.1"
-# a constant that DequantizeLinear dequantizes is folded, and is no computed operand for MNN
-NOT_FOLDED = {"not": "any-quantized-operand"}
+# MNN folds what constants alone determine; which operands it cannot fold, only its errors say
+UNFOLDED = {"all": []}
 CAPABILITIES = [
     {
         "rule": "mnn-floats-of-32-bits",
@@ -32,14 +32,13 @@ CAPABILITIES = [
     {
         "rule": "mnn-computed-weights-of-three-axes",
         "source": f"{CONVERSION}: \"Convolution3D should has constant weight\"",
-        "refuses": {"all": [{"any": [{"operator": "Conv"}, {"operator": "ConvTranspose"}]}, {"spatial-rank": 3}, "computed-weights", NOT_FOLDED]},
+        "refuses": UNFOLDED,
         "shows": {"stage": "parse", "words": "Convolution3D should has constant weight"},
     },
     {
         "rule": "mnn-computed-bias",
         "source": f"{CONVERSION}: \"Conv's bias input should be Constant\"",
-        # there is no condition for a bias that is no initializer
-        "refuses": {"all": []},
+        "refuses": UNFOLDED,
         "shows": {"stage": "parse", "words": "Conv's bias input should be Constant"},
     },
 ]

@@ -20,6 +20,9 @@ MAX_MESSAGE = 16 << 10
 # what the code of an error must not have, and its length: the protocol takes anything else for no code
 NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_CODE = 40
+# the protocol's names of numpy's types: an output may have another type than the adapter expects
+NUMPY_TYPES = {name: name.upper() for name in ("float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool")}
+NUMPY_TYPES |= {"float32": "FLOAT", "float64": "DOUBLE"}
 # what a mistake in Python code raises, and native code hardly ever
 MISTAKES = (NameError, AttributeError, KeyError)
 
@@ -104,8 +107,11 @@ class Backend:
 
     def described(self, tensor):
         """The protocol's name of the element type, the shape and the bytes of an output."""
-        names = {name: dtype for dtype, name in self.types.items()}
-        return names[tensor.dtype.name], list(tensor.shape), tensor.tobytes()
+        names = NUMPY_TYPES | {name: dtype for dtype, name in self.types.items()}
+        name = tensor.dtype.name
+        if name not in names:
+            raise Refused("element type", f"an output is {name}, which the protocol does not have")
+        return names[name], list(tensor.shape), tensor.tobytes()
 
     def description(self):
         stated = {"device_use": self.device_use} if self.device_use else {}

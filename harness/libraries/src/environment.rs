@@ -297,6 +297,20 @@ mod tests {
     }
 
     #[test]
+    fn outputs_have_any_type_of_the_protocol() {
+        let of = |name: &str| {
+            let tensor = "(types.SimpleNamespace(dtype=kind, shape=(), tobytes=bytes))";
+            let told = format!(
+                "import types; kind = types.SimpleNamespace(name='{name}'); \
+                 exec(\"try: print(*worker_protocol.Backend().described{tensor})\\nexcept worker_protocol.Refused as refused: print(refused)\")"
+            );
+            protocol_prints(&told, &[]).concat()
+        };
+        assert_eq!(of("float64"), "DOUBLE [] b''");
+        assert_eq!(of("complex64"), "an output is complex64, which the protocol does not have");
+    }
+
+    #[test]
     fn types_that_an_adapter_leaves_out_are_refused() {
         let given = "worker_protocol.Backend().from_bytes(b'', 'FLOAT16', [0])";
         let script = format!(
