@@ -271,7 +271,7 @@ fn pads(op: &mut Op) -> Option<&mut Vec<i64>> {
     }
 }
 
-/// Makes a MaxPool of an average.
+/// Makes a `MaxPool` of an average.
 fn compute_maximum(op: &mut Op) {
     if let Op::AveragePool(average) = op {
         *op = Op::MaxPool(MaxPool {
