@@ -306,7 +306,12 @@ impl<'a> Evaluator<'a> {
         let shape = self.shape(node);
         let kernel: Vec<_> = geometry.axes.iter().map(|axis| axis.kernel).collect();
         self.limits.convolve(node, &shape, &kernel, 1)?;
-        let reaches: Vec<_> = geometry.axes.iter().map(Reach::from).collect();
+        let outside = self.semantics.outside;
+        let mut reaches: Vec<_> =
+            geometry.axes.iter().map(|axis| Reach { outside, ..Reach::from(axis) }).collect();
+        if let Some(numbers) = self.semantics.numbers {
+            numbers.apply(&mut reaches);
+        }
         let taps = Taps::of(&reaches, Direction::Gather);
         let windows = Windows::of(&taps, &geometry.axes, op.count_include_pad == Some(1));
         let (averaged, touched) = average(self.input(node, 0), &windows, shape, self.arithmetic);

@@ -117,6 +117,17 @@ fn clauses_say_what_an_edit_changes() {
         "quantizelinear-saturates-at-lowest-of-other-sign",
         "quantizelinear-saturates-at-minus-highest",
         "quantizelinear-wraps-below-lowest",
+        "averagepool-count-include-pad-ignored",
+        "averagepool-kernel-shape-one-more",
+        "averagepool-computed-as-maxpool",
+        "clip-lower-bound-exchanged-with-upper-bound",
+        "clip-upper-bound-unused",
+        "globalaveragepool-divided-by-last-extent",
+        "hardswish-computed-as-sigmoid",
+        "leakyrelu-alpha-default",
+        "leakyrelu-computed-as-relu",
+        "transpose-perm-inverted",
+        "transpose-perm-ignored",
     ]
     .map(|name| Edit::from_name(name).map_or_else(|| name.to_owned(), Edit::clause))
     .to_vec();

@@ -1,4 +1,4 @@
-use twinfer_onnx::{AutoPad, Op};
+use twinfer_onnx::{AutoPad, MaxPool, Op, Transpose};
 
 use super::operator::Operator;
 
@@ -26,6 +26,20 @@ pub enum AttributeEdit {
     OutputShapePadded,
     CeilModeIgnored,
     CeilModeSet,
+    CountIncludePadIgnored,
+    CountIncludePadSet,
+    AlphaDefault,
+    PermIgnored,
+    PermDefault,
+    /// Each entry says where an axis goes instead of where it comes from.
+    PermInverted,
+    PermReversed,
+    /// The last two entries are exchanged.
+    PermLastExchanged,
+    AsIdentity,
+    AsMaxPool,
+    AsRelu,
+    AsSigmoid,
 }
 
 impl AttributeEdit {
@@ -46,18 +60,65 @@ impl AttributeEdit {
             Operator::ConvTranspose => {
                 &[Self::OddAtOtherEnd, Self::OutputShapeReversed, Self::OutputShapePadded]
             }
+            Operator::AveragePool => &[
+                Self::PadsSwapped,
+                Self::CeilModeIgnored,
+                Self::CeilModeSet,
+                Self::CountIncludePadIgnored,
+                Self::CountIncludePadSet,
+                Self::AsMaxPool,
+            ],
             operator if operator.is_convolution() => &[],
-            _ => return Vec::new(),
+            operator => return Self::without_pads(operator).to_vec(),
         };
         Self::PADS.iter().chain(of_operator).copied().collect()
     }
 
-    /// Changes the attributes of a node.
+    /// What may be read otherwise in an operator without windows.
+    const fn without_pads(operator: Operator) -> &'static [Self] {
+        match operator {
+            Operator::HardSwish => &[Self::AsIdentity, Self::AsRelu, Self::AsSigmoid],
+            Operator::LeakyRelu => &[Self::AlphaDefault, Self::AsIdentity, Self::AsRelu],
+            Operator::Sigmoid => &[Self::AsIdentity, Self::AsRelu],
+            Operator::Transpose => &[
+                Self::PermIgnored,
+                Self::PermDefault,
+                Self::PermInverted,
+                Self::PermReversed,
+                Self::PermLastExchanged,
+            ],
+            _ => &[],
+        }
+    }
+
+    /// Changes the attributes of a node, or what it computes.
     pub fn apply(self, op: &mut Op) {
         match self {
             Self::CeilModeIgnored | Self::CeilModeSet => {
-                if let Op::MaxPool(op) = op {
-                    op.ceil_mode = Some(i64::from(self == Self::CeilModeSet));
+                let ceil_mode = Some(i64::from(self == Self::CeilModeSet));
+                match op {
+                    Op::AveragePool(op) => op.ceil_mode = ceil_mode,
+                    Op::MaxPool(op) => op.ceil_mode = ceil_mode,
+                    _ => {}
+                }
+            }
+            Self::CountIncludePadIgnored | Self::CountIncludePadSet => {
+                if let Op::AveragePool(op) = op {
+                    op.count_include_pad = Some(i64::from(self == Self::CountIncludePadSet));
+                }
+            }
+            Self::AlphaDefault => {
+                if let Op::LeakyRelu(op) = op {
+                    op.alpha = None;
+                }
+            }
+            Self::PermIgnored | Self::AsIdentity => *op = Op::Identity,
+            Self::AsMaxPool => compute_maximum(op),
+            Self::AsRelu => *op = Op::Relu,
+            Self::AsSigmoid => *op = Op::Sigmoid,
+            Self::PermDefault | Self::PermInverted | Self::PermReversed | Self::PermLastExchanged => {
+                if let Op::Transpose(op) = op {
+                    self.apply_to_permutation(op);
                 }
             }
             Self::OddAtOtherEnd => crop_odd_at_other_end(op),
@@ -67,6 +128,24 @@ impl AttributeEdit {
                     *pads = self.changed(pads);
                 }
             }
+        }
+    }
+
+    fn apply_to_permutation(self, op: &mut Transpose) {
+        let Some(perm) = &mut op.perm else { return };
+        let last = perm.len().saturating_sub(1);
+        match self {
+            Self::PermDefault => op.perm = None,
+            Self::PermInverted => {
+                let place =
+                    |axis: i64| perm.iter().position(|entry| *entry == axis).map(|place| place as i64);
+                if let Some(inverse) = (0..perm.len() as i64).map(place).collect() {
+                    *perm = inverse;
+                }
+            }
+            Self::PermReversed => perm.reverse(),
+            Self::PermLastExchanged if last > 0 => perm.swap(last - 1, last),
+            _ => {}
         }
     }
 
@@ -128,6 +207,18 @@ impl AttributeEdit {
             Self::OutputShapePadded => "output-shape-and-padding",
             Self::CeilModeIgnored => "ceil-mode-ignored",
             Self::CeilModeSet => "ceil-mode-set",
+            Self::CountIncludePadIgnored => "count-include-pad-ignored",
+            Self::CountIncludePadSet => "count-include-pad-set",
+            Self::AlphaDefault => "alpha-default",
+            Self::PermIgnored => "perm-ignored",
+            Self::PermDefault => "perm-default",
+            Self::PermInverted => "perm-inverted",
+            Self::PermReversed => "perm-reversed",
+            Self::PermLastExchanged => "perm-last-exchanged",
+            Self::AsIdentity => "computed-as-identity",
+            Self::AsMaxPool => "computed-as-maxpool",
+            Self::AsRelu => "computed-as-relu",
+            Self::AsSigmoid => "computed-as-sigmoid",
         }
     }
 
@@ -153,6 +244,18 @@ impl AttributeEdit {
             Self::OutputShapePadded => "adds `output_padding` to `output_shape`",
             Self::CeilModeIgnored => "ignores `ceil_mode`",
             Self::CeilModeSet => "takes `ceil_mode` as 1",
+            Self::CountIncludePadIgnored => "ignores `count_include_pad`",
+            Self::CountIncludePadSet => "takes `count_include_pad` as 1",
+            Self::AlphaDefault => "takes `alpha` as its default, 0.01",
+            Self::PermIgnored => "ignores `perm` and keeps the axes in their order",
+            Self::PermDefault => "ignores `perm` and reverses the axes",
+            Self::PermInverted => "reads in `perm` where each axis goes instead of where it comes from",
+            Self::PermReversed => "reads `perm` in reverse order",
+            Self::PermLastExchanged => "exchanges the last two axes of `perm`",
+            Self::AsIdentity => "gives its input as it is",
+            Self::AsMaxPool => "gives the largest element of each window",
+            Self::AsRelu => "computes Relu",
+            Self::AsSigmoid => "computes Sigmoid",
         }
     }
 }
@@ -160,10 +263,26 @@ impl AttributeEdit {
 /// The pads that are stated, unless something overrides them.
 fn pads(op: &mut Op) -> Option<&mut Vec<i64>> {
     match op {
+        Op::AveragePool(op) => op.pads.as_mut(),
         Op::MaxPool(op) => op.pads.as_mut(),
         Op::ConvTranspose(op) if op.output_shape.is_some() => None,
         Op::ConvInteger(op) | Op::QLinearConv(op) => op.window_mut().pads.as_mut(),
         op => op.window_mut()?.pads.as_mut(),
+    }
+}
+
+/// Makes a `MaxPool` of an average.
+fn compute_maximum(op: &mut Op) {
+    if let Op::AveragePool(average) = op {
+        *op = Op::MaxPool(MaxPool {
+            auto_pad: average.auto_pad,
+            ceil_mode: average.ceil_mode,
+            dilations: average.dilations.take(),
+            kernel_shape: std::mem::take(&mut average.kernel_shape),
+            pads: average.pads.take(),
+            storage_order: None,
+            strides: average.strides.take(),
+        });
     }
 }
 

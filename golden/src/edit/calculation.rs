@@ -48,6 +48,14 @@ pub enum Calculation {
     FactorInHalf,
     FactorInBfloat16,
     FactorInTf32,
+    LowerBoundIgnored,
+    UpperBoundIgnored,
+    SumUndivided,
+    DividedByFirstExtent,
+    DividedByLastExtent,
+    DividedByOneLess,
+    DividedByChannelsToo,
+    SixthMissing,
 }
 
 /// The default of `epsilon` in ONNX.
@@ -95,7 +103,16 @@ impl Calculation {
                 Self::DifferenceSaturated,
                 Self::DifferencePositive,
             ],
-            Operator::Relu => &[Self::ClippedAtSix],
+            Operator::Clip => &[Self::LowerBoundIgnored, Self::UpperBoundIgnored],
+            Operator::GlobalAveragePool => &[
+                Self::SumUndivided,
+                Self::DividedByFirstExtent,
+                Self::DividedByLastExtent,
+                Self::DividedByOneLess,
+                Self::DividedByChannelsToo,
+            ],
+            Operator::HardSwish => &[Self::SixthMissing, Self::ClippedAtSix],
+            Operator::Relu | Operator::LeakyRelu => &[Self::ClippedAtSix],
             Operator::MaxPool => &[Self::Minimum],
             Operator::Concat => &[
                 Self::InputsReversed,
@@ -113,6 +130,20 @@ impl Calculation {
             ],
             _ => &[],
         }
+    }
+
+    /// What an average over all positions of data of this shape is to be multiplied by; `None` if nothing changes or nothing is left.
+    fn factor_of_average(self, shape: &[usize]) -> Option<f64> {
+        let count: usize = shape.get(2..)?.iter().product();
+        let divisor = match self {
+            Self::SumUndivided => 1,
+            Self::DividedByFirstExtent => *shape.get(2)?,
+            Self::DividedByLastExtent => *shape.last()?,
+            Self::DividedByOneLess => count.checked_sub(1)?,
+            Self::DividedByChannelsToo => count * shape[1],
+            _ => return None,
+        };
+        (divisor > 0).then(|| count as f64 / divisor as f64)
     }
 
     /// Changes the inputs of a node such that the calculation of ONNX gives the other result.
@@ -153,6 +184,20 @@ impl Calculation {
             }
             (Self::ZeroPointAfterScaling, [_, Some(scale), Some(zero_point)]) => {
                 *zero_point = with(zero_point, scale, |zero_point, scale| zero_point / scale);
+            }
+            (Self::LowerBoundIgnored, [_, Some(bound), ..]) => *bound = bound.map(|_| f64::NEG_INFINITY),
+            (Self::UpperBoundIgnored, [_, _, Some(bound)]) => *bound = bound.map(|_| f64::INFINITY),
+            (
+                Self::SumUndivided
+                | Self::DividedByFirstExtent
+                | Self::DividedByLastExtent
+                | Self::DividedByOneLess
+                | Self::DividedByChannelsToo,
+                [Some(x)],
+            ) => {
+                if let Some(factor) = self.factor_of_average(&x.shape) {
+                    *x = x.map(|x| x * factor);
+                }
             }
             (Self::Minimum, [Some(x)]) => *x = x.map(|x| -x),
             (Self::InputsReversed, inputs) => inputs.reverse(),
@@ -269,6 +314,7 @@ impl Calculation {
     /// Changes the output of the calculation of ONNX.
     pub fn apply_to_output(self, output: &mut Value) {
         match self {
+            Self::SixthMissing => *output = output.map(|y| y * 6.0),
             Self::ClippedAtSix => *output = output.map(|y| y.min(6.0)),
             Self::Minimum => *output = output.map(|y| -y),
             _ => {}
@@ -315,6 +361,14 @@ impl Calculation {
             Self::RoundedBeforeScaling => "rounded-before-scaling",
             Self::SaturatedBeforeZeroPoint => "saturated-before-zero-point",
             Self::ClippedAtSix => "clipped-at-6",
+            Self::LowerBoundIgnored => "lower-bound-unused",
+            Self::UpperBoundIgnored => "upper-bound-unused",
+            Self::SumUndivided => "sum-undivided",
+            Self::DividedByFirstExtent => "divided-by-first-extent",
+            Self::DividedByLastExtent => "divided-by-last-extent",
+            Self::DividedByOneLess => "divided-by-one-less",
+            Self::DividedByChannelsToo => "divided-by-channels-too",
+            Self::SixthMissing => "sixth-missing",
             Self::Minimum => "minimum",
             Self::InputsReversed => "inputs-reversed",
             Self::InputsRotated => "inputs-rotated",
@@ -361,6 +415,14 @@ impl Calculation {
                 "saturates before it adds the zero point, and the sum wraps around"
             }
             Self::ClippedAtSix => "clips at 6",
+            Self::LowerBoundIgnored => "does not apply its lower bound",
+            Self::UpperBoundIgnored => "does not apply its upper bound",
+            Self::SumUndivided => "gives the sum of the elements and does not divide it",
+            Self::DividedByFirstExtent => "divides by the extent of the first spatial axis alone",
+            Self::DividedByLastExtent => "divides by the extent of the last axis alone",
+            Self::DividedByOneLess => "divides by one less than the number of elements",
+            Self::DividedByChannelsToo => "divides by the number of channels too",
+            Self::SixthMissing => "does not divide by 6",
             Self::Minimum => "gives the least element of each window",
             Self::InputsReversed => "joins its inputs in reverse order",
             Self::InputsRotated => "joins its inputs with the first one last",

@@ -104,7 +104,10 @@ impl Along {
     /// Whether operands of this operator may have such lanes.
     pub const fn is_of(self, operator: Operator, operand: Operand) -> bool {
         let is_grouped = operator.is_convolution();
+        // the order of positions does not matter to a global pool, which gives one
+        let has_positions = !matches!(operator, Operator::GlobalAveragePool);
         match self {
+            Self::FirstSpatial | Self::LastSpatial | Self::EverySpatial if !has_positions => false,
             Self::Channel | Self::Group | Self::ChannelOfGroup if operator.is_scalar(operand) => false,
             Self::Channel => true,
             Self::InputChannel => matches!(operand, Operand::Weight),

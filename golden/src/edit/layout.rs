@@ -1,3 +1,5 @@
+use super::{operand::Operand, operator::Operator};
+
 /// The order in which the elements of an operand are taken to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -50,6 +52,15 @@ impl Layout {
                 .collect();
         }
         Some(places)
+    }
+
+    /// Whether an operator gives something else if an operand is stored so: the order of positions does not matter to a global pool.
+    pub const fn is_of(self, operator: Operator, operand: Operand) -> bool {
+        match (operator, operand) {
+            (Operator::GlobalAveragePool, Operand::Output) => matches!(self, Self::LeadingTransposed),
+            (Operator::GlobalAveragePool, _) => matches!(self, Self::LeadingTransposed | Self::ChannelsLast),
+            _ => true,
+        }
     }
 
     /// The name in names of edits.

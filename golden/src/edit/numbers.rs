@@ -311,6 +311,14 @@ fn set_number(reach: &mut Reach, numbers: Numbers, number: i64) {
 /// `output_shape` overrides them.
 fn attribute(op: &Op, numbers: Numbers) -> Option<Vec<i64>> {
     let (axes, strides, dilations, pads, output_padding, are_pads_stated) = match op {
+        Op::AveragePool(op) => (
+            Some(op.kernel_shape.len()),
+            op.strides.clone(),
+            op.dilations.clone(),
+            op.pads.clone(),
+            None,
+            op.auto_pad.is_none_or(|pad| pad == AutoPad::NotSet),
+        ),
         Op::MaxPool(op) => (
             Some(op.kernel_shape.len()),
             op.strides.clone(),
@@ -345,6 +353,7 @@ fn attribute(op: &Op, numbers: Numbers) -> Option<Vec<i64>> {
         Numbers::PadsEnd => pads.map_or_else(|| defaults(numbers), |pads| pads[pads.len() / 2..].to_vec()),
         Numbers::OutputPadding => output_padding.unwrap_or_else(|| defaults(numbers)),
         Numbers::Kernel => match op {
+            Op::AveragePool(op) => op.kernel_shape.clone(),
             Op::MaxPool(op) => op.kernel_shape.clone(),
             _ => return None,
         },
@@ -360,12 +369,17 @@ fn set_attribute(op: &mut Op, numbers: Numbers, changed: Vec<i64>) {
         _ => {}
     }
     let pads = pads.into_iter().collect::<Option<Vec<_>>>().map(|pads| pads.concat());
-    if let Op::MaxPool(op) = op {
+    let pool = match op {
+        Op::AveragePool(op) => Some((&mut op.strides, &mut op.dilations, &mut op.kernel_shape, &mut op.pads)),
+        Op::MaxPool(op) => Some((&mut op.strides, &mut op.dilations, &mut op.kernel_shape, &mut op.pads)),
+        _ => None,
+    };
+    if let Some((strides, dilations, kernel, of_pool)) = pool {
         match numbers {
-            Numbers::Strides => op.strides = Some(changed),
-            Numbers::Dilations => op.dilations = Some(changed),
-            Numbers::Kernel => op.kernel_shape = changed,
-            Numbers::PadsBegin | Numbers::PadsEnd => op.pads = pads,
+            Numbers::Strides => *strides = Some(changed),
+            Numbers::Dilations => *dilations = Some(changed),
+            Numbers::Kernel => *kernel = changed,
+            Numbers::PadsBegin | Numbers::PadsEnd => *of_pool = pads,
             Numbers::OutputPadding => {}
         }
         return;

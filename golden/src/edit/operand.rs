@@ -24,6 +24,10 @@ pub enum Operand {
     WeightZeroPoint,
     Mean,
     Variance,
+    /// The `min` of a Clip.
+    LowerBound,
+    /// The `max` of a Clip.
+    UpperBound,
     Output,
 }
 
@@ -49,6 +53,8 @@ impl Operand {
             Self::WeightZeroPoint => "weight-zero-point",
             Self::Mean => "mean",
             Self::Variance => "variance",
+            Self::LowerBound => "lower-bound",
+            Self::UpperBound => "upper-bound",
             Self::Output => "output",
         }
     }

@@ -39,12 +39,17 @@ macro_rules! operators {
 
 operators! {
     Add = "add" { Data = 0, Addend = 1, BroadcastData = 0, BroadcastAddend = 1 };
+    AveragePool = "averagepool" { Data = 0 };
     BatchNormalization = "batchnormalization" { Data = 0, Scale = 1, Bias = 2, Mean = 3, Variance = 4 };
+    Clip = "clip" { Data = 0, LowerBound = 1, UpperBound = 2 };
     Concat = "concat" { Data = 0, Second = 1 };
     Conv = "conv" { Data = 0, Weight = 1, Bias = 2 };
     ConvInteger = "convinteger" { Data = 0, Weight = 1, DataZeroPoint = 2, WeightZeroPoint = 3 };
     ConvTranspose = "convtranspose" { Data = 0, Weight = 1, Bias = 2 };
     DequantizeLinear = "dequantizelinear" { Data = 0, Scale = 1, ZeroPoint = 2 };
+    GlobalAveragePool = "globalaveragepool" { Data = 0 };
+    HardSwish = "hardswish" { Data = 0 };
+    LeakyRelu = "leakyrelu" { Data = 0 };
     MaxPool = "maxpool" { Data = 0 };
     QLinearConv = "qlinearconv" {
         Data = 0, DataScale = 1, DataZeroPoint = 2, Weight = 3, WeightScale = 4, WeightZeroPoint = 5, Scale = 6,
@@ -52,6 +57,8 @@ operators! {
     };
     QuantizeLinear = "quantizelinear" { Data = 0, Scale = 1, ZeroPoint = 2 };
     Relu = "relu" { Data = 0 };
+    Sigmoid = "sigmoid" { Data = 0 };
+    Transpose = "transpose" { Data = 0 };
 }
 
 impl Operator {
@@ -113,10 +120,15 @@ impl Operator {
             // listed mutants round the factors of a convolution so
             Term::InBfloat16 | Term::InTf32 if operand == Operand::Each => self.is_convolution(),
             term if operand == Operand::Each => !term.is_rounding(),
-            Term::Absolute => matches!((self, operand), (Self::Relu, Operand::Output)),
-            Term::Positive => matches!(self, Self::Relu),
+            Term::Absolute => matches!((self, operand), (Self::Relu | Self::Sigmoid, Operand::Output)),
+            Term::Positive => {
+                matches!((self, operand), (Self::Relu, _) | (Self::Sigmoid, Operand::Output))
+            }
             // scales of quantizers are below 1
-            Term::AtMostOne => operand.is_factor() && !matches!(self, Self::BatchNormalization),
+            Term::AtMostOne => {
+                operand.is_factor() && !matches!(self, Self::BatchNormalization)
+                    || matches!((self, operand), (Self::Sigmoid, Operand::Output))
+            }
             // a quantizer that gives no lowest integer saturates otherwise
             Term::AboveLowest => !self.has_bytes(operand) || operand == Operand::Output,
             Term::Low16 => !matches!((self, operand), (Self::DequantizeLinear, Operand::Data)),
@@ -132,11 +144,12 @@ impl Operator {
 
     /// Whether an operand has one element.
     pub(super) const fn is_scalar(self, operand: Operand) -> bool {
-        self.is_rare()
-            && matches!(
-                operand,
-                Operand::DataScale | Operand::DataZeroPoint | Operand::Scale | Operand::ZeroPoint
-            )
+        matches!(operand, Operand::LowerBound | Operand::UpperBound)
+            || self.is_rare()
+                && matches!(
+                    operand,
+                    Operand::DataScale | Operand::DataZeroPoint | Operand::Scale | Operand::ZeroPoint
+                )
     }
 
     /// Whether elements of an operand are integers.

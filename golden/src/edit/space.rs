@@ -50,7 +50,8 @@ fn readings(operator: Operator) -> Vec<Change> {
             changes.extend(reindexings.map(|reindexing| Change::Read(operand, *along, *reindexing)));
         }
         if operand.is_tensor() {
-            changes.extend(Layout::ALL.iter().map(|layout| Change::Stored(operand, *layout)));
+            let layouts = Layout::ALL.iter().filter(|layout| layout.is_of(operator, operand));
+            changes.extend(layouts.map(|layout| Change::Stored(operand, *layout)));
         }
     }
     changes
@@ -60,7 +61,7 @@ fn readings(operator: Operator) -> Vec<Change> {
 fn numbers(operator: Operator) -> Vec<Change> {
     use Numbers::{Dilations, Kernel, OutputPadding, PadsBegin, PadsEnd, Strides};
     let (kept, following): (&[_], &[_]) = match operator {
-        Operator::MaxPool => {
+        Operator::AveragePool | Operator::MaxPool => {
             (&[Strides, Dilations, PadsBegin, Kernel], &[Strides, Dilations, PadsBegin, PadsEnd, Kernel])
         }
         Operator::ConvTranspose => {
@@ -107,6 +108,9 @@ fn local_changes(operator: Operator) -> Vec<Change> {
         changes.extend([Outside::Edge, Outside::Around, Outside::Mirrored].map(Change::Outside));
         changes.extend(Fill::ALL.iter().copied().map(Change::Fill));
     }
+    if operator == Operator::AveragePool {
+        changes.extend([Outside::Edge, Outside::Around, Outside::Mirrored].map(Change::Outside));
+    }
     if operator == Operator::ConvTranspose {
         changes.extend([Between::Previous, Between::Next].map(Change::Between));
     }
@@ -134,7 +138,8 @@ fn conversions() -> Vec<IntegerConversion> {
 /// Whether an operator does what a listed mutant changes.
 fn concerns(mutant: Mutant, operator: Operator) -> bool {
     use Mutant as M;
-    let is_window = operator.is_convolution() || operator == Operator::MaxPool;
+    let is_window =
+        operator.is_convolution() || matches!(operator, Operator::AveragePool | Operator::MaxPool);
     match mutant {
         // composed changes do the same
         M::AddendDropped

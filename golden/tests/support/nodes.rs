@@ -4,8 +4,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use twinfer_golden::Operator;
 use twinfer_onnx::{
-    BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Graph, Initializer, MaxPool,
-    Node, Op, QuantizeLinear, Tensor, ValueInfo,
+    AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DataType, DequantizeLinear, Graph,
+    Initializer, LeakyRelu, MaxPool, Node, Op, QuantizeLinear, Tensor, Transpose, ValueInfo,
 };
 
 /// Draws the parts of a node.
@@ -31,7 +31,9 @@ pub fn one_node(operator: Operator, seed: u64) -> (Graph, Tensor) {
     let mut draw = Draw { random: Pcg64Mcg::seed_from_u64(seed), initializers: Vec::new() };
     let (op, x, others) = match operator {
         Operator::Add => draw.add(),
+        Operator::AveragePool => draw.average_pool(),
         Operator::BatchNormalization => draw.batch_normalization(),
+        Operator::Clip => draw.clip(),
         Operator::Concat => draw.concat(),
         Operator::Conv => draw.conv(),
         Operator::ConvInteger => draw.conv_integer(),
@@ -40,10 +42,15 @@ pub fn one_node(operator: Operator, seed: u64) -> (Graph, Tensor) {
         Operator::MaxPool => draw.max_pool(),
         Operator::QLinearConv => draw.q_linear_conv(),
         Operator::QuantizeLinear => draw.quantize(),
-        Operator::Relu => {
-            let shape = draw.shape();
-            (Op::Relu, draw.tensor(DataType::Float, &shape), Vec::new())
+        Operator::GlobalAveragePool => draw.unary(Op::GlobalAveragePool),
+        Operator::HardSwish => draw.unary(Op::HardSwish),
+        Operator::LeakyRelu => {
+            let alpha = Some(draw.number(1, 24) as f32 / 32.0);
+            draw.unary(Op::LeakyRelu(LeakyRelu { alpha }))
         }
+        Operator::Relu => draw.unary(Op::Relu),
+        Operator::Sigmoid => draw.unary(Op::Sigmoid),
+        Operator::Transpose => draw.transpose(),
     };
     let value = |name: &str, dtype| ValueInfo { name: name.to_owned(), dtype, shape: None };
     let output = match operator {
@@ -245,6 +252,47 @@ impl Draw {
         let (y_scale, y_zero) = (self.initializer(y_scale), self.constant(y_dtype, &[]));
         let bias = self.constant(DataType::Int32, &channels);
         (Op::QLinearConv(window.conv()), x, vec![x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias])
+    }
+
+    fn unary(&mut self, op: Op) -> Drawn {
+        let shape = self.shape();
+        (op, self.tensor(DataType::Float, &shape), Vec::new())
+    }
+
+    fn clip(&mut self) -> Drawn {
+        let (low, high) = (self.number(-96, 64), self.number(-64, 96));
+        let bounds = [low.min(high), high].map(|bound| bound as f64 / 16.0 + 1.0 / 65536.0);
+        let bounds =
+            bounds.map(|bound| Tensor::from_f64(DataType::Float, Vec::new(), &[bound]).expect("a scalar"));
+        let names = bounds.map(|bound| self.initializer(bound)).to_vec();
+        let (op, x, _) = self.unary(Op::Clip);
+        (op, x, names)
+    }
+
+    fn transpose(&mut self) -> Drawn {
+        let shape = self.shape();
+        let mut perm: Vec<i64> = (0..shape.len() as i64).collect();
+        for place in (1..perm.len()).rev() {
+            let other = self.below(0, place);
+            perm.swap(place, other);
+        }
+        let op = Op::Transpose(Transpose { perm: Some(perm) });
+        (op, self.tensor(DataType::Float, &shape), Vec::new())
+    }
+
+    fn average_pool(&mut self) -> Drawn {
+        let (op, x, others) = self.max_pool();
+        let Op::MaxPool(pool) = op else { return (op, x, others) };
+        let op = AveragePool {
+            auto_pad: pool.auto_pad,
+            ceil_mode: pool.ceil_mode,
+            count_include_pad: [None, Some(1)][self.below(0, 1)],
+            dilations: pool.dilations,
+            kernel_shape: pool.kernel_shape,
+            pads: pool.pads,
+            strides: pool.strides,
+        };
+        (Op::AveragePool(op), x, others)
     }
 
     fn max_pool(&mut self) -> Drawn {

@@ -7,7 +7,10 @@ use twinfer_onnx::{
     DataType, Dim, Node, Op, Rule, RuleViolation, ValueInfo, Window, infer_shapes, resolve_axis,
 };
 
-use crate::edit::{self, Edited, select, select_input};
+use crate::{
+    edit::{self, Edited, select_input},
+    selection::select,
+};
 
 /// The extents of the values of a case, in each run.
 type Extents = HashMap<String, Vec<Vec<usize>>>;

@@ -46,6 +46,7 @@ mod fit;
 mod growth;
 mod passes;
 mod reducer;
+mod selection;
 
 pub use complexity::Complexity;
 pub use growth::grown;

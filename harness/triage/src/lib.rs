@@ -55,6 +55,7 @@ mod repeats;
 mod runs_apart;
 mod scrutiny;
 mod sites;
+mod steadiness;
 mod study;
 mod suspect;
 mod symptom;

@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use twinfer_case::{BackendName, Case, DeviceUse, EncodedCase, Event, Kind, Stage};
+use twinfer_case::{BackendName, Case, CaseHash, DeviceUse, EncodedCase, Event, Kind, Stage};
 use twinfer_checks::{Evaluated, Oracle, references};
 use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
@@ -14,6 +14,7 @@ use crate::{
     diverging_case::DivergingCase,
     identity::Identity,
     isolation::isolated,
+    steadiness::Steadiness,
     symptom::Symptom,
 };
 
@@ -52,9 +53,32 @@ impl Reduction<'_> {
         diverging: &DivergingCase,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<DivergingCase, TriageError> {
-        let original = diverging.evaluated.encoded.task.hash;
         let _lease = self.workers.lease();
-        let mut smallest = self.isolate(diverging)?;
+        let mut steadiness = Steadiness::default();
+        let isolated = self.isolate(diverging, &mut steadiness)?;
+        let original = diverging.evaluated.encoded.task.hash;
+        let smallest = self.descend(&isolated, original, &mut steadiness, sink)?;
+        if !steadiness.is_expected() {
+            return Ok(smallest);
+        }
+        // the last steps were taken without seeing the symptom twice
+        let again = self.again(&smallest)?;
+        if let Some(whole) = DivergingCase::with_shared_symptom(&smallest.symptom, again) {
+            return Ok(whole);
+        }
+        steadiness = Steadiness::UNSTEADY;
+        self.descend(&isolated, original, &mut steadiness, sink)
+    }
+
+    /// The smallest case found that shows the symptom of `diverging`, twice at each step unless it is expected to recur.
+    fn descend(
+        &self,
+        diverging: &DivergingCase,
+        original: CaseHash,
+        steadiness: &mut Steadiness,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<DivergingCase, TriageError> {
+        let mut smallest = diverging.clone();
         let mut reducer = reducer(&smallest, self.backend(), MAX_CANDIDATES)?;
         let (mut tried, mut failures) = (0, 0);
         while self.cancellation.is_active() {
@@ -70,7 +94,7 @@ impl Reduction<'_> {
             }
             let candidates = self.run_warm(Purpose::Reduction, candidates, &smallest.symptom)?;
             let count = candidates.len();
-            let success = self.first_recurring(&smallest.symptom, candidates)?;
+            let success = self.first_recurring(&smallest.symptom, candidates, steadiness)?;
             reducer.decide(success.as_ref().map(|(place, _)| *place));
             if let Some((place, smaller)) = success {
                 tried += place as u64 + 1;
@@ -88,7 +112,11 @@ impl Reduction<'_> {
 
     /// The first node of the case of `diverging` that shows the symptom on its own, as a case; `diverging` itself if none does. A node
     /// that is wrong on its own for another reason refutes what explains the case: that holds by accident.
-    fn isolate(&self, diverging: &DivergingCase) -> Result<DivergingCase, TriageError> {
+    fn isolate(
+        &self,
+        diverging: &DivergingCase,
+        steadiness: &mut Steadiness,
+    ) -> Result<DivergingCase, TriageError> {
         // each node that hangs takes the deadline of its stage
         if diverging.symptom.kind() == Kind::Hang {
             return Ok(diverging.clone());
@@ -101,12 +129,12 @@ impl Reduction<'_> {
             let nodes = self.run_warm(Purpose::Reduction, isolated, &diverging.symptom)?;
             let is_wrong = |node: &&Evaluated| unexplained.recurring_in(node).is_some();
             refuting.extend(nodes.iter().find(is_wrong).filter(|_| refuting.is_empty()).cloned());
-            if let Some((_, alone)) = self.first_recurring(&diverging.symptom, nodes)? {
+            if let Some((_, alone)) = self.first_recurring(&diverging.symptom, nodes, steadiness)? {
                 return Ok(alone);
             }
             isolated = rest;
         }
-        let refuting = self.first_recurring(&unexplained, refuting)?;
+        let refuting = self.first_recurring(&unexplained, refuting, steadiness)?;
         Ok(refuting.map_or_else(|| diverging.clone(), |(_, alone)| alone))
     }
 
@@ -145,7 +173,8 @@ impl Reduction<'_> {
                 break;
             }
             let candidates = self.run_warm(Purpose::Reduction, candidates, &diverging.symptom)?;
-            if let Some((_, other)) = self.first_recurring(&diverging.symptom, candidates)? {
+            let mut steadiness = Steadiness::default();
+            if let Some((_, other)) = self.first_recurring(&diverging.symptom, candidates, &mut steadiness)? {
                 return Ok(Some(other));
             }
             reducer.decide(None);
@@ -154,11 +183,13 @@ impl Reduction<'_> {
     }
 
     /// The first candidate that shows the symptom, and shows it again when it runs once more, as it ran then, with its place among the
-    /// candidates: what comes and goes would lead the reduction of the same case elsewhere each time.
+    /// candidates: what comes and goes would lead the reduction of the same case elsewhere each time. A symptom that recurred each time so
+    /// far need not be shown twice.
     fn first_recurring(
         &self,
         symptom: &Symptom,
         candidates: Vec<Evaluated>,
+        steadiness: &mut Steadiness,
     ) -> Result<Option<(usize, DivergingCase)>, TriageError> {
         for (place, evaluated) in candidates.into_iter().enumerate() {
             let Some(shown) = DivergingCase::with_shared_symptom(symptom, evaluated) else { continue };
@@ -166,8 +197,13 @@ impl Reduction<'_> {
             if ends_workers(symptom) {
                 return Ok(Some((place, shown)));
             }
+            if steadiness.is_expected() && deepest(symptom) == Stage::Execute {
+                return Ok(Some((place, shown)));
+            }
             let again = self.again(&shown)?;
-            if shown.symptom.recurring_in(&again).is_some() {
+            let recurs = shown.symptom.recurring_in(&again).is_some();
+            steadiness.record(recurs);
+            if recurs {
                 let whole = DivergingCase::with_shared_symptom(symptom, again);
                 return Ok(Some((place, whole.unwrap_or(shown))));
             }

@@ -4,7 +4,7 @@ use twinfer_onnx::DataType;
 use super::{capabilities::quantization, choices::Provider};
 use crate::options::Optimization;
 
-/// The first operator set whose MaxPool takes integers.
+/// The first operator set whose `MaxPool` takes integers.
 const INTEGER_MAX_POOL: i64 = 12;
 
 /// The operators other than convolutions that ONNX Runtime replaces, together with the quantizers around them, by one operator on

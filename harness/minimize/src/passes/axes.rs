@@ -3,8 +3,9 @@ use twinfer_onnx::{Node, Op};
 
 use super::candidates::Candidates;
 use crate::{
-    edit::{Edited, parts, select, select_input, selected, smaller, within},
+    edit::{Edited, parts, select_input, selected, smaller, within},
     fit::Baseline,
+    selection::select,
 };
 
 /// The case without one of its spatial axes, of which only the first position is kept.
