@@ -178,7 +178,9 @@ impl Selection<'_> {
 #[cfg(test)]
 mod tests {
     use twinfer_case::{Expectation, Request, Run, TensorSource};
-    use twinfer_onnx::{DataType, Graph, Tensor, TensorData, ValueInfo};
+    use twinfer_onnx::{
+        AveragePool, Concat, DataType, Graph, LeakyRelu, Tensor, TensorData, Transpose, ValueInfo,
+    };
 
     use super::*;
 
@@ -221,5 +223,39 @@ mod tests {
     fn a_value_that_is_computed_from_itself_ends_a_selection() {
         let mut case = case(vec![node(Op::Relu, ["loop", ""], "loop")]);
         assert_eq!(select(&mut case, "loop", 1, &[0]), Some(()));
+    }
+
+    /// What is left of the input, 1 and 2, if index 1 of an axis of the output of `op` is kept.
+    fn left_of_input(op: Op, axis: usize) -> Option<Vec<f64>> {
+        let mut case = case(vec![node(op, ["x", ""], "y")]);
+        select(&mut case, "y", axis, &[1])?;
+        Some(case.runs[0].inputs[0].tensor().expect("is data").to_f64())
+    }
+
+    #[test]
+    fn channels_are_selected_through_operators_that_keep_them() {
+        for op in [
+            Op::AveragePool(AveragePool::default()),
+            Op::Clip,
+            Op::GlobalAveragePool,
+            Op::HardSwish,
+            Op::LeakyRelu(LeakyRelu::default()),
+            Op::Sigmoid,
+        ] {
+            let name = op.op_type();
+            assert_eq!(left_of_input(op, 1), Some(vec![2.0]), "{name}");
+        }
+        let transpose = |perm| Op::Transpose(Transpose { perm });
+        assert_eq!(left_of_input(transpose(None), 0), Some(vec![2.0]));
+        assert_eq!(left_of_input(transpose(Some(vec![0, 1])), 1), Some(vec![2.0]));
+    }
+
+    #[test]
+    fn indices_of_a_joined_axis_are_those_of_the_input_that_has_them() {
+        let joined = Op::Concat(Concat { axis: 1 });
+        let mut case = case(vec![node(Op::Relu, ["x", ""], "r"), node(joined, ["r", "x"], "y")]);
+        assert_eq!(select(&mut case, "y", 1, &[1]), Some(()));
+        assert_eq!(case.graph.nodes[1].inputs, ["r"], "nothing is left of the other input");
+        assert_eq!(case.runs[0].inputs[0].tensor().expect("is data").to_f64(), [2.0]);
     }
 }
