@@ -169,7 +169,7 @@ impl Trials<'_> {
     fn explain(&self, minimal: &DivergingCase) -> Option<(Failures, Diagnosis)> {
         // an explanation makes a precision fallback of wrong values, and another one may be right
         let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
-        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || self.neighbors() < FEWEST {
+        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || self.telling_neighbors() < FEWEST {
             return None;
         }
         let arithmetic = self.circumstances.arithmetic;
@@ -198,9 +198,12 @@ impl Trials<'_> {
         (explaining.len() <= MOST_ALTERNATIVES).then_some((least, diagnosis))
     }
 
-    /// The neighbors that show the same.
-    fn neighbors(&self) -> usize {
-        self.diverging.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count()
+    /// The neighbors that show the same, and whose outputs may be evidence: those of a precision fallback are often golden's.
+    fn telling_neighbors(&self) -> usize {
+        let is_telling = |trial: &&Trial<'_>| {
+            trial.drawn == Drawn::Neighbor && Prediction::may_have_evidence(trial.evaluated)
+        };
+        self.diverging.iter().filter(is_telling).count()
     }
 
     /// The cases on which the listed mutants called `name` fail; `None` if they explain nothing.
@@ -222,7 +225,7 @@ impl Trials<'_> {
             Hypothesis::Listed(_) => (considered.len() / TOLERATED).max(1),
             Hypothesis::Composed(_) => considered.len() / TOLERATED_OF_EDITS,
         };
-        for trial in &considered {
+        for (place, trial) in considered.iter().enumerate() {
             let predicted = trial.predicted(hypothesis, arithmetic);
             match predicted {
                 Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
@@ -237,7 +240,9 @@ impl Trials<'_> {
                 }
                 Prediction::Unknown => {}
             }
-            if diverging > tolerated {
+            // what changes nothing in most cases has not enough evidence, whatever the others say
+            let is_silent = !is_listed(hypothesis) && silent > supporting + considered.len() - place - 1;
+            if diverging > tolerated || is_silent {
                 return None;
             }
         }

@@ -70,6 +70,20 @@ impl Prediction {
         each.find(|prediction| matches!(prediction, Self::Reproduced(_))).unwrap_or(at_once)
     }
 
+    /// Whether a hypothesis that is reproduced has evidence in a case: only if its outputs, or their shapes, are not golden's.
+    pub fn may_have_evidence(evaluated: &Evaluated) -> bool {
+        let Evaluated { references, observation, .. } = evaluated;
+        if observation.runs.is_empty() {
+            let golden = references.first().and_then(|golden| golden.as_ref().ok());
+            let inferred = observation.inferred_shapes.as_ref();
+            return golden.zip(inferred).is_some_and(|(golden, inferred)| !infers(golden, inferred));
+        }
+        let is_golden = |(golden, run): (&Result<Evaluation, Unknown>, &RunOutput)| {
+            golden.as_ref().is_ok_and(|golden| gives(golden, run))
+        };
+        !references.iter().zip(&observation.runs).all(is_golden)
+    }
+
     /// What a hypothesis says that changes the nodes `only`, or every one.
     fn of_nodes(
         hypothesis: Hypothesis,
@@ -125,6 +139,15 @@ impl Evidence {
         let residuals = self.residual.zip(other.residual);
         Self { bits: self.bits + other.bits, residual: residuals.map(|(one, other)| one.max(other)) }
     }
+}
+
+/// Whether golden gives the outputs of a run.
+fn gives(golden: &Evaluation, run: &RunOutput) -> bool {
+    let is_given = |(golden, output): (&Reference, &Tensor)| {
+        let is_wrong = |(place, given)| matches!(golden.compare(place, given), Agreement::Wrong(_));
+        golden.shape == output.shape && !output.to_f64().into_iter().enumerate().any(is_wrong)
+    };
+    golden.outputs.len() == run.outputs.len() && golden.outputs.iter().zip(&run.outputs).all(is_given)
 }
 
 /// The evidence of a run; `None` if the edit does not reproduce it.
@@ -241,6 +264,12 @@ mod tests {
         assert_eq!(bits(&[8.0, 8.0], 0.0, &[8.0, 8.0]), Some(one));
         assert!(bits(&[8.0, 4.0], 0.0, &[8.0, 4.0]).is_some_and(|two| two > 1.5 * one));
         assert_eq!(bits(&[0.0], 0.0, &[0.0]), Some(0.0), "golden gives it too");
+        let run = |given: f64| {
+            let output = Tensor::from_f64(DataType::Float, vec![1], &[given]).expect("a vector");
+            RunOutput { outputs: vec![output], intermediates: Vec::new() }
+        };
+        assert!(gives(&evaluation(&[0.0], 0.0), &run(0.0)) && !gives(&evaluation(&[0.0], 0.0), &run(8.0)));
+        assert!(!gives(&evaluation(&[0.0, 0.0], 0.0), &run(0.0)), "another shape");
         assert_eq!(bits(&[8.0], 9.0, &[8.0]), Some(0.0), "the bound holds golden's value");
     }
 }
