@@ -178,10 +178,18 @@ pub fn hard_swish(x: &Value, arithmetic: Arithmetic) -> (Value, Vec<&'static Ent
     /// The largest slope, at 3.
     const SLOPE: f64 = 1.5;
     let swish = |x: f64| x * (x / 6.0 + 0.5).clamp(0.0, 1.0);
+    // the function that ONNX defines it by multiplies x with a HardSigmoid, which is a tensor of the type of x
+    let factor_rounding = |magnitude: f64, result: f64| {
+        let format = arithmetic.format(x.dtype);
+        format.unit_roundoff() * result + arithmetic.underflow(format) * magnitude
+    };
+    let own_error = |magnitude: f64, result: f64| {
+        let rounding = factor_rounding(magnitude, result);
+        rounding + arithmetic.error(x.dtype, HARD_SWISH_ROUNDINGS, magnitude, result + rounding)
+    };
     let error = |(place, element): (usize, &f64)| {
         let propagated = SLOPE * x.error_at(place);
-        let (magnitude, result) = (x.largest_at(place), element.abs() + propagated);
-        propagated + arithmetic.error(x.dtype, HARD_SWISH_ROUNDINGS, magnitude, result)
+        propagated + own_error(x.largest_at(place), element.abs() + propagated)
     };
     let magnitude = (0..x.elements.len()).map(|place| x.magnitude_at(place)).collect();
     let elements = x.elements.iter().map(|x| swish(*x)).collect();
@@ -193,7 +201,7 @@ pub fn hard_swish(x: &Value, arithmetic: Arithmetic) -> (Value, Vec<&'static Ent
         let number = x.number(place);
         let is_open = number.value.is_nan() || number.value == f64::NEG_INFINITY;
         let open = is_open.then_some(Special::Open(Some(&rules::ACTIVATION_OF_NON_FINITE)));
-        let own = arithmetic.error(x.dtype, HARD_SWISH_ROUNDINGS, x.largest_at(place), x.largest_at(place));
+        let own = own_error(x.largest_at(place), x.largest_at(place));
         let bounds = (x.magnitude_at(place), SLOPE.mul_add(number.error, own));
         Some((place, open.or_else(|| product_special(number, 1.0, x.dtype, bounds))?))
     });

@@ -5,7 +5,7 @@
 
 use half::f16;
 use proptest::{prelude::*, test_runner::RngSeed};
-use twinfer_golden::{Agreement, Evaluation, Reference, evaluate};
+use twinfer_golden::{Agreement, Arithmetic, Evaluation, Reference, Sums, evaluate, evaluate_as};
 use twinfer_onnx::{
     AveragePool, DataType, Graph, Initializer, LeakyRelu, Node, Op, Tensor, Transpose, ValueInfo,
 };
@@ -13,8 +13,8 @@ use twinfer_onnx::{
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
-/// The evaluation of one operator for `x` of this type and shape, with scalar constants as further inputs.
-fn evaluated(op: Op, dtype: DataType, shape: &[usize], x: &[f64], constants: &[f64]) -> Evaluation {
+/// A model of one operator for `x` of this type and shape, with scalar constants as further inputs.
+fn model(op: Op, dtype: DataType, shape: &[usize], x: &[f64], constants: &[f64]) -> (Graph, Tensor) {
     let tensor = |shape: &[usize], values: &[f64]| {
         Tensor::from_f64(dtype, shape.to_vec(), values).expect("as many values as it holds")
     };
@@ -36,7 +36,12 @@ fn evaluated(op: Op, dtype: DataType, shape: &[usize], x: &[f64], constants: &[f
         }],
         outputs: vec![value("y")],
     };
-    evaluate(&graph, &[tensor(shape, x)]).expect("valid")
+    (graph, tensor(shape, x))
+}
+
+fn evaluated(op: Op, dtype: DataType, shape: &[usize], x: &[f64], constants: &[f64]) -> Evaluation {
+    let (graph, x) = model(op, dtype, shape, x, constants);
+    evaluate(&graph, &[x]).expect("valid")
 }
 
 fn reference(op: Op, dtype: DataType, shape: &[usize], x: &[f64]) -> Reference {
@@ -218,4 +223,19 @@ fn averages_of_nothing_and_beyond_the_padding_are_unspecified() {
     };
     assert_eq!(average(beyond.clone(), 3), (vec!["average-pool-beyond-padding"], vec![]));
     assert_eq!(average(beyond, 4), (vec![], vec![]));
+}
+
+/// ONNX defines HardSwish as a product with a HardSigmoid, a tensor of the type of x. A backend that runs the definition rounds that
+/// once, although it computes every operator in 32-bit floats.
+#[test]
+fn factor_of_hard_swish_may_be_rounded_to_the_type() {
+    let round = rounding(DataType::Float16);
+    let x = 1.439_453_125;
+    let (graph, input) = model(Op::HardSwish, DataType::Float16, &[1], &[x], &[]);
+    let in_single = Arithmetic { sums: Sums::InSingle, ..Arithmetic::default() };
+    let reference = evaluate_as(&graph, &[input], in_single, &[]).expect("valid").outputs.remove(0);
+    is_right(&reference, &[round(x * round(x / 6.0 + 0.5))]);
+    is_right(&reference, &[round(x * (x / 6.0 + 0.5))]);
+    let off_by_two = round(x * (x / 6.0 + 0.5)) + 2.0_f64.powi(-9);
+    assert!(matches!(reference.compare(0, off_by_two), Agreement::Wrong(_)));
 }
