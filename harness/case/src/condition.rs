@@ -88,8 +88,8 @@ pub enum Condition {
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,
-    /// The data are outputs of `DequantizeLinear`, each of another quantized value, and one `QuantizeLinear` alone reads the result, all of them with a scale
-    /// and a zero point that are constant scalars.
+    /// The data are outputs of `DequantizeLinear`, each of another quantized value that depends on an input of the graph, and one `QuantizeLinear` alone
+    /// reads the result, all of them with a scale and a zero point that are constant scalars.
     BetweenQuantizers,
     /// The node is between quantizers, and all of them have the same scale, zero point and type.
     RequantizedAlike,

@@ -155,8 +155,8 @@ pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {
     after.into_iter().any(|after| before.iter().any(|before| *before != after))
 }
 
-/// Whether quantizers give all the data of a node, each of another value, and one reads its result, each with a scale and a zero point that are constant
-/// scalars.
+/// Whether quantizers give all the data of a node, each of another value that depends on an input of the graph, and one reads its result, each with a scale
+/// and a zero point that are constant scalars. What depends on no input is a constant, which backends compute beforehand, quantizers included.
 pub fn is_between_quantizers(graph: &Graph, node: &Node) -> bool {
     quantizers_around(graph, node).is_some()
 }
@@ -176,7 +176,21 @@ fn quantizers_around<'a>(graph: &'a Graph, node: &Node) -> Option<(Vec<Quantizer
     let is_read_once = readers.next().is_none() && graph.outputs.iter().all(|output| output.name != *result);
     let values: HashSet<_> = before.iter().map(Quantizer::quantized_value).collect();
     let are_constant = before.iter().chain([&after]).all(Quantizer::is_of_scalars);
-    (values.len() == before.len() && is_read_once && are_constant).then_some((before, after))
+    let are_fed = values.iter().all(|value| value.is_some_and(|value| depends_on_input(graph, value)));
+    (values.len() == before.len() && is_read_once && are_constant && are_fed).then_some((before, after))
+}
+
+/// Whether a value is an input of the graph, or computed from one.
+fn depends_on_input(graph: &Graph, value: &str) -> bool {
+    let (mut seen, mut open) = (HashSet::from([value]), vec![value]);
+    while let Some(value) = open.pop() {
+        if graph.input(value).is_some() {
+            return true;
+        }
+        let read = graph.producer(value).into_iter().flat_map(|producer| &producer.inputs);
+        open.extend(read.map(String::as_str).filter(|read| seen.insert(read)));
+    }
+    false
 }
 
 /// For every operand that is data and no parameter, the `DequantizeLinear` that gives it, if one does.

@@ -247,7 +247,8 @@ fn addition() -> Graph {
         node("q_y", Op::QuantizeLinear(QuantizeLinear::default()), &["c", "s", "z"], "y"),
     ];
     graph.initializers.push(initializer("s_b", &[], scales(1)));
-    graph.initializers.push(initializer("stored", &[4], TensorData::Int8(vec![1; 4])));
+    let shape = Some(vec![Dim::Fixed(4)]);
+    graph.inputs.push(ValueInfo { name: "stored".to_owned(), dtype: DataType::Int8, shape });
     graph
 }
 
@@ -266,6 +267,10 @@ fn nodes_between_quantizers_have_one_on_every_side() {
     let mut graph = addition();
     node_mut(&mut graph, "dq_b").inputs[0] = "xq".to_owned();
     assert!(!holds(&graph), "both operands are one value");
+    let mut graph = addition();
+    graph.inputs.retain(|input| input.name != "stored");
+    graph.initializers.push(initializer("stored", &[4], TensorData::Int8(vec![1; 4])));
+    assert!(!holds(&graph), "an operand is a constant");
     let mut graph = addition();
     graph.nodes.push(node("relu", Op::Relu, &["c"], "r"));
     assert!(!holds(&graph), "the result is read as a float too");
