@@ -242,10 +242,17 @@ impl ReceptiveField<'_> {
 
     /// The error of the sum caused by errors of the operands.
     fn propagated_error(&self, position: usize) -> f64 {
+        // any integer times zero is zero; what may be any float may be NaN
+        let is_integer = matches!(self.x.dtype, DataType::Int8 | DataType::Uint8 | DataType::Int32);
+        let of_anything_times_zero = if is_integer { 0.0 } else { f64::INFINITY };
+        let scaled = |factor: f64, error: f64| {
+            if factor == 0.0 && error == f64::INFINITY { of_anything_times_zero } else { factor * error }
+        };
         let mut error = 0.0;
         self.each_product(position, |x, w| {
             let (x_error, w_error) = (self.x.error_at(x), self.w.error_at(w));
-            error += self.x.elements[x].abs() * w_error + (self.w.elements[w].abs() + w_error) * x_error;
+            let (x, w) = (self.x.elements[x].abs(), self.w.elements[w].abs());
+            error += scaled(x, w_error) + scaled(w + w_error, x_error);
         });
         error
     }

@@ -99,3 +99,18 @@ fn a_mutant_of_convolutions_is_one_of_integer_convolutions_too() {
         assert_ne!(mutantive.values, output(&graph).values, "{}", mutant.name());
     }
 }
+
+#[test]
+fn quantized_nan_leaves_open_only_the_sums_that_it_is_part_of() {
+    let mut sketch = Sketch::new();
+    let weights = sketch.constant(DataType::Int8, &[2, 2, 1], &[1.0, 0.0, 0.0, -1.0]);
+    let zero_point = sketch.constant(DataType::Int8, &[], &[0.0]);
+    let scale = sketch.constant(DataType::Float, &[], &[1.0]);
+    let x = sketch.node(Op::QuantizeLinear(QuantizeLinear::default()), &["X", &scale, &zero_point]);
+    let sums = sketch.node(Op::ConvInteger(Conv::default()), &[&x, &weights, &zero_point, &zero_point]);
+    let y = sketch.node(Op::DequantizeLinear(DequantizeLinear::default()), &[&sums, &scale]);
+    let input = Tensor::from_f64(DataType::Float, vec![1, 2, 1], &[3.0, f64::NAN]).expect("two values");
+    let output = evaluate(&sketch.finish(&y), &[input]).expect("valid").outputs.remove(0);
+    assert_eq!((output.values[0], output.bound[1]), (3.0, f64::INFINITY));
+    assert!(output.bound[0] < 1e-6, "{}", output.bound[0]);
+}
