@@ -225,7 +225,7 @@ fn averages_of_nothing_and_beyond_the_padding_are_unspecified() {
     assert_eq!(average(beyond, 4), (vec![], vec![]));
 }
 
-/// ONNX defines HardSwish as a product with a HardSigmoid, a tensor of the type of x. A backend that runs the definition rounds that
+/// ONNX defines HardSwish as a product with a `HardSigmoid`, a tensor of the type of x. A backend that runs the definition rounds that
 /// once, although it computes every operator in 32-bit floats.
 #[test]
 fn factor_of_hard_swish_may_be_rounded_to_the_type() {
