@@ -43,6 +43,8 @@
 mod complexity;
 mod edit;
 mod fit;
+#[cfg(test)]
+mod fixture;
 mod growth;
 mod passes;
 mod reducer;
