@@ -140,9 +140,9 @@ pub struct Investigating {
 /// The workers that are starting, which takes cores that cases could use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartingWorkers {
-    /// Those that start now.
+    /// The workers whose start is under way.
     pub now: u64,
-    /// Those that wait for their turn to start.
+    /// The workers that wait until others have started.
     pub waiting: u64,
 }
 

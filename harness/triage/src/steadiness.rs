@@ -11,7 +11,7 @@ pub struct Steadiness {
 }
 
 impl Steadiness {
-    /// That of a symptom which once did not recur.
+    /// The steadiness of a symptom that failed to recur.
     pub const UNSTEADY: Self = Self { recurred: 0, is_unsteady: true };
 
     /// Whether a case that shows the symptom is expected to show it again.

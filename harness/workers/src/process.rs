@@ -95,7 +95,7 @@ pub enum Watch {
     /// It may stay in each stage until the deadline.
     #[default]
     Deadlines,
-    /// The same, with a case that ended a worker on suspicion.
+    /// It may stay until the deadline, too: it runs a case that has ended a worker on suspicion.
     Trial,
     /// It is suspected if it stays in a stage for much longer than those that were measured.
     Usual(Arc<StageTimes>),

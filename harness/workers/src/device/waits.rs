@@ -42,7 +42,8 @@ pub enum Patience {
     /// Until the deadline of the stage.
     #[default]
     Full,
-    /// The same, with a case that ended a worker on suspicion. Others on the device are not suspected meanwhile.
+    /// Until the deadline of the stage, because its case has already ended a worker on suspicion. No other worker of the device is suspected
+    /// meanwhile.
     Trial,
     /// This long.
     Limited(Duration),
