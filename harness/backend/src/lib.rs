@@ -21,6 +21,7 @@ mod open;
 mod open_error;
 mod options;
 mod ort;
+mod promise;
 mod recorder;
 mod step;
 mod trt;

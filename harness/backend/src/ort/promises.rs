@@ -2,7 +2,7 @@ use twinfer_case::{Condition, Quantization, QuantizationPromise};
 use twinfer_onnx::DataType;
 
 use super::{capabilities::quantization, choices::Provider};
-use crate::options::Optimization;
+use crate::{options::Optimization, promise::between_quantizers};
 
 /// The first operator set whose `MaxPool` takes integers.
 const INTEGER_MAX_POOL: i64 = 12;
@@ -14,25 +14,25 @@ pub fn of_quantizers(provider: Provider, level: Optimization) -> Vec<Quantizatio
         return Vec::new();
     }
     vec![
-        promise(
+        between_quantizers(
             "ort-unary-between-quantizers",
             "ONNX Runtime, UnaryOpQDQRules: the operator becomes QLinearAveragePool and the like, if types are equal",
             &["AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid"],
             of_one_type(),
         ),
-        promise(
+        between_quantizers(
             "ort-binary-between-quantizers",
             "ONNX Runtime, BinaryOpQDQRules: the operator becomes QLinearAdd or QLinearMul, if types are equal",
             &["Add", "Mul"],
             of_one_type(),
         ),
-        promise(
+        between_quantizers(
             "ort-concat-between-quantizers",
             "ONNX Runtime, VariadicOpQDQRules: the operator becomes QLinearConcat, if types are equal",
             &["Concat"],
             of_one_type(),
         ),
-        promise(
+        between_quantizers(
             "ort-data-kept-between-quantizers",
             "ONNX Runtime, DropQDQNodesRules: quantizers with the same parameters are dropped around the operator",
             &["MaxPool", "Transpose"],
@@ -48,14 +48,4 @@ fn of_one_type() -> Vec<Condition> {
 
 fn not(condition: Condition) -> Condition {
     Condition::Not(Box::new(condition))
-}
-
-fn promise(rule: &str, source: &str, operators: &[&str], further: Vec<Condition>) -> QuantizationPromise {
-    let operators = operators.iter().map(|name| Condition::Operator((*name).to_owned())).collect();
-    let conditions = [Condition::Any(operators), Condition::BetweenQuantizers];
-    QuantizationPromise {
-        rule: rule.to_owned(),
-        source: source.to_owned(),
-        concerns: Condition::All(conditions.into_iter().chain(further).collect()),
-    }
 }
