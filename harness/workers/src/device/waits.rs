@@ -11,6 +11,8 @@ use tracing::debug;
 
 /// How soon a suspicion that was put off comes up again.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// A device on which no worker has sent anything for so long *stands still*: a worker that died or hangs on it stops the others.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// The workers of a device that the supervisor waits for.
 #[derive(Default)]
@@ -18,6 +20,26 @@ pub struct Waits {
     all: Mutex<Vec<Weak<Wait>>>,
     /// When a worker was last ended on suspicion, or a case last ran that had ended one. Times from before are of no use.
     disturbed: Mutex<Option<Instant>>,
+    pace: Mutex<Pace>,
+}
+
+/// Whether the workers of a device go on.
+#[derive(Default)]
+struct Pace {
+    /// When the last wait ended.
+    last_end: Option<Instant>,
+    /// When the device last went on after it had stood still. Times from before say nothing about the cases.
+    resumed: Option<Instant>,
+}
+
+impl Pace {
+    /// Notes that a wait ends now.
+    fn go_on(&mut self, now: Instant) {
+        if self.last_end.is_some_and(|last| now.duration_since(last) >= STANDSTILL) {
+            self.resumed = Some(now);
+        }
+        self.last_end = Some(now);
+    }
 }
 
 /// How the supervisor waits for one worker.
@@ -91,6 +113,13 @@ impl Waits {
         *self.disturbed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
+    /// Notes that a wait ends. Returns when the device last went on after it had stood still.
+    fn go_on(&self) -> Option<Instant> {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.go_on(Instant::now());
+        pace.resumed
+    }
+
     fn disturbed(&self) -> Option<Instant> {
         *self.disturbed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,10 +135,12 @@ impl Wait {
         *self.state() = State { since: Some(Instant::now()), patience, is_suspected: false };
     }
 
-    /// Ends the wait. Returns how long it was, unless others on the device disturbed it, and whether the worker was suspected.
+    /// Ends the wait. Returns how long it was, unless others on the device disturbed it or the device stood still, and whether the worker
+    /// was suspected.
     pub fn end(&self) -> (Option<Duration>, bool) {
         let State { since, patience, is_suspected } = mem::take(&mut *self.state());
-        let undisturbed = since.filter(|since| self.waits.disturbed() < Some(*since));
+        let undisturbed_since = self.waits.disturbed().max(self.waits.go_on());
+        let undisturbed = since.filter(|since| undisturbed_since < Some(*since));
         if patience == Patience::Trial {
             self.waits.disturb();
         }
@@ -242,5 +273,24 @@ mod tests {
         assert_eq!(other.end(), (None, false));
         other.begin(Patience::Full);
         assert!(matches!(other.end(), (Some(_), false)));
+    }
+
+    #[test]
+    fn times_of_a_device_that_stood_still_do_not_count() {
+        let waits = Arc::default();
+        let [first, second] = [3, 2].map(|seconds| limited(&waits, QUICK, seconds));
+        waits.go_on();
+        waits.pace.lock().unwrap().last_end = Instant::now().checked_sub(STANDSTILL);
+        assert_eq!([first.end().0, second.end().0], [None, None]);
+        first.begin(Patience::Full);
+        assert!(first.end().0.is_some(), "the device goes on");
+    }
+
+    #[test]
+    fn time_counts_however_long_while_others_go_on() {
+        let waits = Arc::default();
+        let long = limited(&waits, QUICK, 50);
+        waits.go_on();
+        assert!(long.end().0.is_some());
     }
 }
