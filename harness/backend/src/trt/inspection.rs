@@ -2,8 +2,11 @@
 
 mod build_log;
 
+use std::borrow::Cow;
+
 use nvinfer::{Engine, LayerInformationFormat, Result};
 use serde::{Deserialize, Deserializer};
+use tracing::debug;
 use twinfer_case::LayerInfo;
 use twinfer_onnx::DataType;
 
@@ -64,11 +67,23 @@ struct Weights {
 }
 
 fn read(json: &str) -> Option<Vec<LayerInfo>> {
-    let inspected: Inspected = serde_json::from_str(json).ok()?;
+    let inspected: Inspected = serde_json::from_str(&escaped(json))
+        .inspect_err(|error| debug!(error = error.to_string(), "what the inspector says cannot be read"))
+        .ok()?;
     let is_empty = inspected.layers.is_empty();
     let layers = inspected.layers.into_iter().filter_map(|layer| serde_json::from_value(layer).ok());
     let layers: Vec<LayerInfo> = layers.map(|layer: Layer| layer.into()).collect();
     (is_empty || !layers.is_empty()).then_some(layers)
+}
+
+/// JSON with control characters as it escapes them. TensorRT 8 separates the names of the nodes that it fused by one that it does not escape.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_illegal = |c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
+    if !json.contains(is_illegal) {
+        return Cow::Borrowed(json);
+    }
+    let escape = |c: char| if is_illegal(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() };
+    Cow::Owned(json.chars().map(escape).collect())
 }
 
 impl Binding {
@@ -202,6 +217,13 @@ mod tests {
         assert_eq!(layer.weights, Some(DataType::Int8));
         assert_eq!(layer.nodes, ["dequantize_x", "conv"]);
         assert_eq!(layer.tactic.as_deref(), Some("sm80_xmma_fprop"));
+    }
+
+    #[test]
+    fn separators_that_are_not_escaped_are_read_too() {
+        let json = "{\"Layers\": [{\"Name\": \"conv + relu\",\n \"Metadata\": \"[ONNX Layer: conv]\u{1e}[ONNX Layer: relu]\"}]}";
+        let [layer] = &read(json).unwrap()[..] else { panic!("one layer") };
+        assert_eq!(layer.nodes, ["conv", "relu"]);
     }
 
     #[test]

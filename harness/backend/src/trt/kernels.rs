@@ -6,7 +6,16 @@ use twinfer_case::{Algorithms, LayerInfo};
 const DIRECT_LAYERS: [&str; 2] = ["CaskGemmDeconvolution", "CudaDepthwiseConvolution"];
 
 /// What the names of other kernels contain that multiply their operands. Those of Winograd's algorithm contain `winograd`.
-const DIRECT_TACTICS: [&str; 3] = ["implicit_gemm", "conv2d_c1_k1", "deconv_2d"];
+const DIRECT_TACTICS: [&str; 8] = [
+    "implicit_gemm",
+    "direct_group",
+    "conv2d_c1_k1",
+    "conv3d_c1_k1",
+    "deconv_2d",
+    "deconv_3d",
+    "deconv_generic",
+    "depthwise",
+];
 
 /// Direct convolutions if there are some and each is of a kernel that is known to be direct; `None` if one is not, or if a layer hides what it
 /// computes.
@@ -56,6 +65,16 @@ mod tests {
         let by_layer = layer("CaskGemmDeconvolution", None);
         let (unnamed, other) = (layer("CaskConvolution", None), layer("Reformat", None));
         assert_eq!(algorithms(&[gemm.clone(), other.clone(), by_layer.clone()]), direct);
+        for tactic in [
+            "sm50_xmma_fprop_direct_group_f32f32_f32_f32_nchwkcrs_nchw_3D_generic",
+            "sm50_xmma_deconv_generic_f32f32_f32_f32_nchwkcrs_nchw",
+        ] {
+            assert_eq!(
+                algorithms(&[gemm.clone(), layer("CaskConvolution", Some(tactic))]),
+                direct,
+                "{tactic}"
+            );
+        }
         assert_eq!(algorithms(&[gemm.clone(), winograd]), None);
         assert_eq!(algorithms(&[by_layer.clone(), unnamed]), None);
         assert_eq!(algorithms(&[other]), None, "the convolutions are in none of these layers");
