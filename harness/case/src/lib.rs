@@ -76,7 +76,7 @@ pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use comparisons::{Comparisons, Uncompared, UncomparedReason};
 pub use condition::Condition;
 pub use culprit::{Culprit, NamedNode, NotJudged, SegmentCounts, Shown};
-pub use diagnosis::{Diagnosis, ReproducingMutant};
+pub use diagnosis::{Diagnosis, Magnitude, ReproducingMutant};
 pub use distribution::{Distribution, UnknownDistribution};
 pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Investigating, MemoryGrowth, StartingWorkers};

@@ -48,9 +48,9 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each field is")]
 pub enum Unsupported {
-    #[error("operator {op_type} is not supported")]
+    #[error("golden does not support the operator {op_type}")]
     Operator { op_type: String },
-    #[error("operator domain {0:?} is not the default one")]
+    #[error("golden supports no operators of the domain {0:?}")]
     Domain(String),
     #[error("operator set {0} is not supported, only {MIN_OPSET} to {MAX_OPSET}")]
     Opset(i64),
