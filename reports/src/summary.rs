@@ -247,8 +247,12 @@ fn options(report: &Report, variant: &VariantSummary) -> String {
     options.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" · ")
 }
 
-/// The number of workers, what limits it, and their memory, such as `3, idle capacity left, 3.2 GB each`.
+/// The number of workers, what limits it, and their memory, such as `3, idle capacity left, 3.2 GB each`; empty for a given model,
+/// whose cases one worker runs.
 fn workers(report: &Report, variant: &VariantSummary) -> String {
+    if uncompared::is_about_a_model(report) {
+        return String::new();
+    }
     let workforce = report.run.iter().flat_map(|run| &run.workforce);
     let Some(found) = workforce.into_iter().find(|found| found.variant == variant.variant) else {
         return String::new();

@@ -82,7 +82,7 @@ fn executing(report: &Report) -> impl Iterator<Item = &VariantSummary> {
 }
 
 /// Whether the cases are inputs of a given model instead of generated graphs.
-fn is_about_a_model(report: &Report) -> bool {
+pub(crate) fn is_about_a_model(report: &Report) -> bool {
     report.run.as_ref().is_some_and(|run| run.families.is_empty())
 }
 

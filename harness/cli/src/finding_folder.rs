@@ -4,8 +4,14 @@ use twinfer_store::{findings_of_run, has_run};
 
 use crate::Failure;
 
-/// An error if `folder` is a whole run, where the folder of one finding is asked for.
-pub fn is_no_run(folder: &Path) -> Result<(), Failure> {
+/// An error if there is no `folder`, or if it is a whole run, where the folder of one finding is asked for.
+pub fn is_finding_folder(folder: &Path) -> Result<(), Failure> {
+    if !folder.exists() {
+        return Err(Failure::usage(format!(
+            "there is no {}: give the folder of a finding, such as runs/0001/findings/NAME",
+            folder.display()
+        )));
+    }
     if !has_run(folder) {
         return Ok(());
     }
