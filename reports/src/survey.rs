@@ -7,7 +7,7 @@ use crate::{
     Format,
     markup::{markdown_code, markdown_code_cell, markdown_link, markdown_text},
     numbers::short,
-    page,
+    page, reach,
     styled::{Styled, joined},
     table::Table,
     uncompared,
@@ -77,7 +77,7 @@ impl Survey {
     }
 
     fn terminal(&self) -> String {
-        let mut table = Table::of_text(self.head("case", |surveyed| surveyed.variant.to_string()));
+        let mut table = Table::of_text(self.head("case", |surveyed| reach::name(&surveyed.variant)));
         for case in &self.cases {
             table.row(row(case, case.name.clone(), case.golden.clone(), |answer| answer.in_words(kinds)));
         }

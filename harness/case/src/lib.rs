@@ -50,6 +50,7 @@ mod record;
 mod repeated_outcome;
 mod run_end;
 mod screening;
+mod short_decimals;
 mod signature;
 mod summary;
 mod task;

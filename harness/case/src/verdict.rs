@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Culprit, Diagnosis, Fallback, Stage, Variant};
+use crate::{Culprit, Diagnosis, Fallback, Stage, Variant, short_decimals::with_short_decimals};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,8 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// The [`detail`](Self::detail) in words that need no glossary: stored ones call the spacing of exact results a grid step.
+    /// The [`detail`](Self::detail) in words that need no glossary, and with no more digits than tell 32-bit floats apart: stored ones
+    /// call the spacing of exact results a grid step.
     pub fn readable_detail(&self) -> String {
         readable(&self.detail)
     }
@@ -95,7 +96,8 @@ impl Divergence {
 const STEP: &str = "grid step ";
 
 fn readable(detail: &str) -> String {
-    let Some((start, rest)) = detail.split_once(STEP) else { return detail.to_owned() };
+    let Some((start, rest)) = detail.split_once(STEP) else { return with_short_decimals(detail) };
+    let start = with_short_decimals(start);
     let end = rest.find([')', ',', ';', ' ']).unwrap_or(rest.len());
     let step = match rest[..end].parse::<f64>() {
         Ok(step) if (1e-4..1e7).contains(&step) => step.to_string(),
