@@ -26,10 +26,10 @@ pub struct Arguments {
     /// Numbers of processes to run of each backend, one after the other [default: 1 and --jobs]
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
     processes: Vec<Jobs>,
-    /// Most cases of each measurement; a campaign ignores it if --time is given
+    /// Maximum number of cases per measurement; a campaign ignores it if --time is given
     #[arg(long, default_value_t = 20_000)]
     cases: u64,
-    /// Most time of each measurement, not counting start-up: 20s, 8m
+    /// Maximum time per measurement, not counting start-up: 20s, 8m
     #[arg(long, value_parser = seconds)]
     time: Option<u64>,
     /// Generator families, separated by commas

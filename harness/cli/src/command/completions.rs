@@ -7,7 +7,7 @@ use crate::{Exit, Failure, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Shell to print the script for
+    /// Shell that runs the script
     shell: Shell,
 }
 

@@ -52,7 +52,7 @@ pub enum Command {
     /// Install, list and check the libraries that backends load
     #[command(subcommand)]
     Backends(backends::Command),
-    /// Print a script with which a shell completes commands and options
+    /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Write manual pages of all commands
     Man(man::Arguments),
