@@ -280,5 +280,5 @@ fn dimension_of_a_fixed_model_is_wrong_usage() {
     assert!(!outcome.stderr.contains('{'), "{}", outcome.shown());
     let both = twinfer(&["check", text(&model), text(&model), "--backends", "ort:cpu"]).run();
     assert_eq!(both.code, Some(2), "{}", both.shown());
-    assert!(both.stderr.contains("check each model by itself"), "{}", both.shown());
+    assert!(both.stderr.contains("check models one by one"), "{}", both.shown());
 }
