@@ -64,7 +64,7 @@ fn failure_is_the_smallest_case_in_text_form() -> Result<(), Failed> {
     let checked = Conformance::of(&["ort:cpu"])?.check_all(Family::Invalid.cases(0).take(100));
     let failure = checked.err().ok_or("every case conforms")?;
     insta::assert_snapshot!(failure, @r#"
-    ort:cpu diverges in execute: accepts-invalid: accepted a graph that breaks declared-output
+    ort:cpu diverges in execute: accepts-invalid: accepted a graph that breaks declared-output: a declared output has the type and shape that the nodes compute
     <ir_version: 8, opset_import: ["" : 16]>
     twinfer (float[1,1,1] x) => (float[2,6,2] y0)
     <float[1,1,1] W0 = {0}>

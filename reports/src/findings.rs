@@ -34,7 +34,8 @@ fn repeats(finding: &Finding) -> Vec<String> {
         [] => Vec::new(),
         [one] if one.total() >= ALL_REPEATS => Vec::new(),
         [one] => {
-            vec![format!("{} in all of only {}", one.outcome, counted(one.total().into(), "run", "runs"))]
+            let runs = counted(one.total().into(), "run", "runs");
+            vec![format!("{} in all of {runs}, where {ALL_REPEATS} are usual", one.outcome)]
         }
         several => several.iter().map(ToString::to_string).collect(),
     }

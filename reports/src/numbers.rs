@@ -77,6 +77,17 @@ pub(crate) fn truncated(text: &str, width: usize) -> String {
     console::truncate_str(&printable_line(&flat), width, "…").into_owned()
 }
 
+/// `text` with at most `width` characters: of a longer one, the first third and the end.
+pub(crate) fn middle_left_out(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let beginning = width / 3;
+    let end = width - beginning - 1;
+    text.chars().take(beginning).chain(['…']).chain(text.chars().skip(length - end)).collect()
+}
+
 /// The most columns of a text in a summary.
 const WIDTH: usize = 200;
 
@@ -84,7 +95,7 @@ const WIDTH: usize = 200;
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{cell, counted, counts, duration, part, rate};
+    use super::{cell, counted, counts, duration, middle_left_out, part, rate};
 
     #[test]
     fn duration_unit_grows_with_length() {
@@ -100,6 +111,13 @@ mod tests {
         assert_eq!((cell(0), cell(1234)), ("-".to_owned(), "1,234".to_owned()));
         let by_reason = BTreeMap::from([("crash", 1), ("its operator set is 999", 1200)]);
         assert_eq!(counts(&by_reason), "crash 1 · its operator set is 999: 1,200");
+    }
+
+    #[test]
+    fn middle_of_a_long_name_is_left_out() {
+        let command = "external:python3 /home/me/adapters/unchanged.py";
+        assert_eq!(middle_left_out(command, 30), "external:p…apters/unchanged.py");
+        assert_eq!(middle_left_out(command, command.len()), command);
     }
 
     #[test]

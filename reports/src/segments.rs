@@ -1,22 +1,22 @@
 //! What was judged segment by segment, and what no comparison can see.
 
-use twinfer_case::VariantSummary;
+use twinfer_case::{Magnitude, VariantSummary};
 
 use crate::numbers::{count, counted, counts};
 
-/// The errors that comparisons of outputs cannot see, such as `errors below 3.2e4 in outputs of at most 1.5e2 (worst of 2 cases)`;
+/// The errors that comparisons of outputs cannot see, such as `errors below 0.4 in outputs of at most 16 (the worst of 2 cases)`;
 /// empty if every comparison sees errors that are small in proportion to its output.
 pub(crate) fn unseen(variant: &VariantSummary) -> String {
     let Some(blindest) = variant.blindest else { return String::new() };
     let below = match blindest.below {
-        Some(below) => format!("errors below {below:.1e}"),
+        Some(below) => format!("errors below {}", Magnitude(below)),
         None => "errors of any size".to_owned(),
     };
     let cases = match variant.blind {
         1 => String::new(),
         several => format!(" (the worst of {})", counted(several, "case", "cases")),
     };
-    format!("{below} in outputs of at most {:.1e}{cases}", blindest.largest)
+    format!("{below} in outputs of at most {}{cases}", Magnitude(blindest.largest))
 }
 
 /// The segments that were judged, such as `24 in 3 cases, each judged by itself`; empty if none was.

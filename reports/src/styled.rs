@@ -70,7 +70,10 @@ impl Add<&str> for Styled {
     }
 }
 
-/// The lines, each with a line break.
+/// The lines, each with a line break; of several blank lines in a row one is left, and none at the end.
 pub(crate) fn joined(lines: &[Styled]) -> String {
-    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+    let mut lines: Vec<_> = lines.iter().map(Styled::as_str).collect();
+    lines.dedup_by(|one, other| one.is_empty() && other.is_empty());
+    lines.pop_if(|last| last.is_empty());
+    lines.into_iter().flat_map(|line| [line, "\n"]).collect()
 }

@@ -91,10 +91,10 @@ pub(crate) fn sentence(report: &Report) -> String {
             format!("{resumed} in {} ({})", duration(seconds), rate(now, seconds))
         }
     };
-    let compared = if report.all_execute() {
-        format!(", {} compared on all variants", count(summary.compared))
-    } else {
-        String::new()
+    let compared = match summary.variants.len() {
+        _ if !report.all_execute() => String::new(),
+        1 => format!(", {} compared", count(summary.compared)),
+        _ => format!(", {} compared on all variants", count(summary.compared)),
     };
     let open = match summary.open {
         0 => String::new(),
@@ -237,7 +237,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("within the bounds of Winograd or FFT only", nonzero(variant.transforms));
     add("cannot be seen at the outputs", segments::unseen(variant));
     add("segments", segments::judged(variant));
-    add("nodes not judged", segments::not_judged(variant));
+    add("nodes not compared with the reference", segments::not_judged(variant));
     lines
 }
 
@@ -247,8 +247,12 @@ fn options(report: &Report, variant: &VariantSummary) -> String {
     options.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" · ")
 }
 
-/// The number of workers, what limits it, and their memory, such as `3, idle capacity left, 3.2 GB each`.
+/// The number of workers, what limits it, and their memory, such as `3, idle capacity left, 3.2 GB each`; empty for a given model,
+/// whose cases one worker runs.
 fn workers(report: &Report, variant: &VariantSummary) -> String {
+    if uncompared::is_about_a_model(report) {
+        return String::new();
+    }
     let workforce = report.run.iter().flat_map(|run| &run.workforce);
     let Some(found) = workforce.into_iter().find(|found| found.variant == variant.variant) else {
         return String::new();
@@ -262,7 +266,9 @@ fn nonzero(number: u64) -> String {
 }
 
 fn findings_list(report: &Report) -> Vec<Styled> {
-    let mut lines: Vec<_> = findings_title(report).map(Styled::bold).into_iter().collect();
+    // a headline without findings says so already
+    let title = findings_title(report).filter(|_| !report.findings.is_empty());
+    let mut lines: Vec<_> = title.map(Styled::bold).into_iter().collect();
     lines.extend(report.ranked().into_iter().flat_map(|finding| one_finding(report, finding)));
     lines.extend(known_list(report));
     lines

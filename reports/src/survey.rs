@@ -7,7 +7,7 @@ use crate::{
     Format,
     markup::{markdown_code, markdown_code_cell, markdown_link, markdown_text},
     numbers::short,
-    page,
+    page, reach,
     styled::{Styled, joined},
     table::Table,
     uncompared,
@@ -77,22 +77,19 @@ impl Survey {
     }
 
     fn terminal(&self) -> String {
-        let mut table = Table::of_text(self.head("case", |surveyed| surveyed.variant.to_string()));
+        let mut table = Table::of_text(self.head("case", |surveyed| reach::name(&surveyed.variant)));
         for case in &self.cases {
-            table.row(row(case, case.name.clone(), case.golden.clone(), Answer::in_words));
+            table.row(row(case, case.name.clone(), case.golden.clone(), |answer| answer.in_words(kinds)));
         }
         let mut lines = table.aligned("  ");
         lines.push(Styled::default());
         lines.extend(uncompared::titled(&uncompared::on_one_line(&self.uncompared)));
-        for (case, surveyed, divergence) in self.divergences() {
-            lines.push(Styled::bold(&case.name) + " " + Styled::dim(&surveyed.variant));
-            lines.push(Styled::plain(format!(
-                "      {}: {}",
-                divergence.kind,
-                short(&divergence.readable_detail())
-            )));
-            let because = divergence.diagnosis.iter().map(|why| format!("      because: {why}"));
-            lines.extend(because.map(Styled::plain));
+        for case in &self.cases {
+            for (details, surveyed) in self.shared(case, details_on_terminal) {
+                let variants: Vec<_> = surveyed.iter().map(|one| one.variant.to_string()).collect();
+                lines.push(Styled::bold(&case.name) + " " + Styled::dim(variants.join(" · ")));
+                lines.extend(details.iter().map(|line| Styled::plain(format!("      {line}"))));
+            }
         }
         joined(&lines)
     }
@@ -107,7 +104,7 @@ impl Survey {
         };
         let mut table = vec![self.head("reported", name)];
         for case in &self.cases {
-            let answer = |answer: &Answer| markdown_text(&answer.in_words());
+            let answer = |answer: &Answer| markdown_text(&answer.in_words(explained_kinds));
             table.push(row(case, case_in_markdown(case), markdown_text(&case.golden), answer));
         }
         let columns = table[0].len();
@@ -131,21 +128,37 @@ impl Survey {
         diverging.flat_map(|case| self.details_of(case)).collect()
     }
 
-    /// The divergences of a case; variants with the same divergence share a line.
-    fn details_of(&self, case: &SurveyedCase) -> Vec<String> {
-        let mut shared: Vec<(String, Vec<String>)> = Vec::new();
-        for (surveyed, divergence) in self.divergences_of(case) {
-            let what = detail_in_markdown(divergence);
-            let variant = markdown_code(&surveyed.variant.to_string());
-            let who = format!("{variant} {}", markdown_text(&release(surveyed)));
-            match shared.iter_mut().find(|(known, _)| *known == what) {
-                Some((_, all)) => all.push(who),
-                None => shared.push((what, vec![who])),
+    /// The divergences of a case as `text` writes them; variants with the same divergence share it.
+    fn shared<T: PartialEq>(
+        &self,
+        case: &SurveyedCase,
+        text: fn(&Divergence) -> T,
+    ) -> Vec<(T, Vec<&SurveyedVariant>)> {
+        let mut shared: Vec<(T, Vec<&SurveyedVariant>)> = Vec::new();
+        for (surveyed, answer) in self.variants.iter().zip(&case.answers) {
+            for divergence in answer.iter().flat_map(Answer::divergences) {
+                let what = text(divergence);
+                match shared.iter_mut().find(|(known, _)| *known == what) {
+                    Some((_, all)) => all.push(surveyed),
+                    None => shared.push((what, vec![surveyed])),
+                }
             }
         }
+        shared
+    }
+
+    /// The divergences of a case; variants with the same divergence share a line.
+    fn details_of(&self, case: &SurveyedCase) -> Vec<String> {
+        let who = |surveyed: &SurveyedVariant| {
+            let variant = markdown_code(&surveyed.variant.to_string());
+            format!("{variant} {}", markdown_text(&release(surveyed)))
+        };
         let mut lines = vec![String::new(), format!("### {}", markdown_text(&case.name)), String::new()];
         lines.extend(case.graph.iter().map(|graph| markdown_code(graph) + "\n"));
-        lines.extend(shared.into_iter().map(|(what, who)| format!("- {}: {what}", who.join(", "))));
+        for (what, surveyed) in self.shared(case, detail_in_markdown) {
+            let variants: Vec<_> = surveyed.into_iter().map(who).collect();
+            lines.push(format!("- {}: {what}", variants.join(", ")));
+        }
         lines
     }
 
@@ -153,29 +166,20 @@ impl Survey {
         let fixed = [cases.to_owned(), "golden".to_owned()];
         fixed.into_iter().chain(self.variants.iter().map(name)).collect()
     }
-
-    fn divergences(&self) -> impl Iterator<Item = (&SurveyedCase, &SurveyedVariant, &Divergence)> {
-        self.cases.iter().flat_map(|case| {
-            let divergences = self.divergences_of(case);
-            divergences.map(move |(surveyed, divergence)| (case, surveyed, divergence))
-        })
-    }
-
-    fn divergences_of<'a>(
-        &'a self,
-        case: &'a SurveyedCase,
-    ) -> impl Iterator<Item = (&'a SurveyedVariant, &'a Divergence)> {
-        let answers = self.variants.iter().zip(&case.answers);
-        answers.flat_map(|(surveyed, answer)| {
-            answer.iter().flat_map(Answer::divergences).map(move |divergence| (surveyed, divergence))
-        })
-    }
 }
 
 impl SurveyedCase {
     fn diverges(&self) -> bool {
         self.answers.iter().flatten().any(|answer| !answer.divergences().is_empty())
     }
+}
+
+/// The kind with the expected and observed results, the diagnosis, and the rule that documents it, one line each.
+fn details_on_terminal(divergence: &Divergence) -> Vec<String> {
+    let mut lines = vec![format!("{}: {}", divergence.kind, short(&divergence.readable_detail()))];
+    lines.extend(divergence.diagnosis.iter().map(|why| format!("because: {why}")));
+    lines.extend(divergence.documented.iter().map(|rule| format!("documented: {rule}")));
+    lines
 }
 
 /// The kind, the expected and observed results, and the diagnosis.
@@ -195,14 +199,14 @@ impl Answer {
         }
     }
 
-    /// The text of a table cell: the verdict, and the last stage if that is not execute.
-    fn in_words(&self) -> String {
+    /// The text of a table cell: the verdict, with divergences as `in_words` writes them, and the last stage if that is not execute.
+    fn in_words(&self, in_words: fn(&[Divergence]) -> String) -> String {
         let verdict = match &self.verdict {
             Verdict::Conforms => "conforms".to_owned(),
             Verdict::Vacuous => "undecided".to_owned(),
             Verdict::Unsupported(rule) => return format!("unsupported: {rule}"),
             Verdict::Unspecified(rule) => format!("unspecified: {rule}"),
-            Verdict::Diverges(divergences) => return kinds(divergences),
+            Verdict::Diverges(divergences) => return in_words(divergences),
         };
         match (self.ended, self.stage) {
             (Ending::Ok, Stage::Execute) => verdict,
@@ -217,8 +221,19 @@ fn row(case: &SurveyedCase, name: String, golden: String, word: impl Fn(&Answer)
     [name, golden].into_iter().chain(case.answers.iter().map(cell)).collect()
 }
 
-/// Each kind of divergence once, with the mutants that explain it.
+/// Each kind of divergence once.
 fn kinds(divergences: &[Divergence]) -> String {
+    let mut kinds: Vec<String> = Vec::new();
+    for kind in divergences.iter().map(|divergence| divergence.kind.to_string()) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds.join(", ")
+}
+
+/// Each kind of divergence once, with the mutants that explain it.
+fn explained_kinds(divergences: &[Divergence]) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for divergence in divergences {
         let mutants: Vec<_> = divergence.diagnosis.iter().flat_map(Diagnosis::mutant_names).collect();

@@ -52,7 +52,14 @@ fn no_reference(report: &Report) -> Option<String> {
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
         is_about_a_model(report) && executing(report).any(|variant| !nodes_left_out(variant).is_empty());
-    is_partial.then(|| "only part of the model was compared with the reference".to_owned())
+    let between = if compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
+    is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
+}
+
+/// Whether the outputs of a model that golden does not support were compared between variants.
+fn compared_with_each_other(report: &Report) -> bool {
+    let without_reference = |variant: &&VariantSummary| !variant.without_reference.is_empty();
+    executing(report).filter(|variant| variant.comparisons.compared > 0).filter(without_reference).count() > 1
 }
 
 /// Such as `no values were compared (built, not executed)`.
@@ -75,7 +82,7 @@ fn executing(report: &Report) -> impl Iterator<Item = &VariantSummary> {
 }
 
 /// Whether the cases are inputs of a given model instead of generated graphs.
-fn is_about_a_model(report: &Report) -> bool {
+pub(crate) fn is_about_a_model(report: &Report) -> bool {
     report.run.as_ref().is_some_and(|run| run.families.is_empty())
 }
 
@@ -111,7 +118,7 @@ fn parts(report: &Report) -> Vec<String> {
 /// The parts of the model that were not compared on a variant.
 pub(crate) fn parts_of(variant: &VariantSummary) -> Vec<String> {
     let whole = (variant.segments == 0).then(|| variant.without_reference.keys()).into_iter().flatten();
-    let whole = whole.map(|reason| format!("the reference does not support the model ({reason})"));
+    let whole = whole.map(|reason| format!("the model was not compared with the reference: {reason}"));
     let nodes = nodes_left_out(variant).iter().map(|(reason, nodes)| {
         let first = variant.first_not_judged.get(reason).map(ToString::to_string).unwrap_or_default();
         nodes_not_compared(*nodes, variant.cases(), &first) + reason

@@ -418,7 +418,7 @@ fn every_format_begins_with_what_was_not_compared() {
     let not_judged =
         NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
     let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
-    let unknown = || Note::NoReference("operator Softmax is not supported".to_owned());
+    let unknown = || Note::NoReference("golden does not support the operator Softmax".to_owned());
     let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
     for (notes, verdict, headline, detail) in [
         (vec![], Verdict::Conforms, "no new findings", None),
@@ -432,7 +432,9 @@ fn every_format_begins_with_what_was_not_compared() {
             vec![unknown()],
             Verdict::Conforms,
             "backends were compared with each other only, not with the reference; no new findings",
-            Some("the reference does not support the model (operator Softmax is not supported)"),
+            Some(
+                "the model was not compared with the reference: golden does not support the operator Softmax",
+            ),
         ),
         (
             vec![unknown()],
@@ -459,6 +461,28 @@ fn every_format_begins_with_what_was_not_compared() {
             assert!(junit.replace("&quot;", "\"").replace("&apos;", "'").contains(detail), "{junit}");
         }
     }
+}
+
+#[test]
+fn headline_says_that_backends_were_compared_with_each_other() {
+    let resize = NamedNode { name: "up".to_owned(), operator: "Resize".to_owned() };
+    let reason = "golden does not support Resize".to_owned();
+    let segments =
+        SegmentCounts { judged: 4, not_judged: vec![NotJudged { reason, nodes: 1, first: resize }] };
+    let notes = [
+        Note::NoReference("golden does not support the operator Resize".to_owned()),
+        Note::Segments(segments),
+    ];
+    let mut report = report_on_a_model(&notes, &Verdict::Conforms);
+    let mut second = report.summary.variants[0].clone();
+    second.variant = "ort:cpu,opt=all".parse().unwrap();
+    report.summary.variants.push(second);
+    assert_eq!(
+        Format::Terminal.render(&report).lines().next(),
+        Some(
+            "only part of the model was compared with the reference, but all of it between the backends; no new findings"
+        )
+    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn backends_are_measured_alone_in_loop_and_in_campaign() {
     let compared = |line: &&&str| line.trim_start().starts_with("executed and compared");
     assert_eq!(lines.iter().filter(compared).count(), 2, "{}", outcome.stdout);
     assert!(outcome.stdout.contains("60, "), "every case is in the loop: {}", outcome.stdout);
-    assert!(outcome.stdout.contains("a campaign of 60 cases, 1 jobs"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("a campaign of 60 cases, jobs: 1"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("ratio to the loop"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("ratio to the best of one alone"), "{}", outcome.stdout);
     assert_eq!(costs(&outcome.stdout), parts("ort:cpu,opt=off"), "{}", outcome.stdout);

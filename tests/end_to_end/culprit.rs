@@ -137,7 +137,7 @@ fn unknown_operators_are_listed_as_not_judged() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
     for line in [
         "segments: 16 in 2 cases, each judged by itself",
-        "nodes not judged: golden does not support Tanh: 16",
+        "nodes not compared with the reference: golden does not support Tanh: 16",
     ] {
         assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     }

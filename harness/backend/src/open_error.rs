@@ -59,7 +59,7 @@ pub enum OpenError {
     #[error(transparent)]
     Option(#[from] InvalidOption),
     /// An external backend or an adapter is a separate program and is not opened inside a worker.
-    #[error("{0} is a separate program: start it as a worker")]
+    #[error("{0} runs in a program of its own, which cannot be opened in this process")]
     External(String),
     /// TensorRT does not load, or needs a GPU that is not there.
     #[error(transparent)]

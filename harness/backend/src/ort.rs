@@ -30,6 +30,7 @@ mod value;
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     path::{Path, PathBuf},
 };
 
@@ -197,8 +198,11 @@ const CUDA_RUNTIMES: [&str; 6] = [
 
 fn load(path: &Path, log: &Log) -> Result<Environment, OpenError> {
     let failed = |reason: String| OpenError::Load { path: path.display().to_string(), reason };
+    // the loader does not say that there is no file
+    let unloadable =
+        |error: &dyn Display| path.metadata().map_or_else(|none| none.to_string(), |_| error.to_string());
     let environment = ort::init_from(path)
-        .map_err(|error| failed(error.to_string()))?
+        .map_err(|error| failed(unloadable(&error)))?
         .with_name("twinfer")
         .with_telemetry(false)
         .with_logger(session::logger(log.clone()))

@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
 
 fn print(bare: &bare::Bare, measured: &Measured, jobs: NonZeroUsize, host: &dyn Host) {
     let (rate, spent) = (measured.rate(), measured.micros_compared());
-    host.print_heading(format_args!("{} cases, {jobs} jobs", measured.summary.cases));
+    host.print_heading(format_args!("{} cases, jobs: {jobs}", measured.summary.cases));
     line!(
         host,
         "  end to end, executed and compared   {rate:>8.0} cases/s, {spent:.0} µs of processor time each"

@@ -63,6 +63,7 @@ pub use solo::{Greeting, run_loop};
 pub use usage::Spent;
 
 use twinfer_campaign::CampaignError;
+use twinfer_case::Variant;
 
 /// Measures what `settings` ask for, and prints it as it becomes known.
 ///
@@ -73,6 +74,20 @@ pub fn run(settings: &Settings, host: &dyn Host) -> Result<Report, BenchError> {
     match settings.backends.as_deref() {
         None => cpu::run(settings, host),
         Some([]) => Err(CampaignError::NoBackend.into()),
-        Some(backends) => loops::run(settings, backends, host),
+        Some(backends) => {
+            backends.iter().try_for_each(opens_in_process)?;
+            loops::run(settings, backends, host)
+        }
     }
+}
+
+/// An error if the backend of `variant` is a program of its own: what it takes alone is measured in a process of this program.
+fn opens_in_process(variant: &Variant) -> Result<(), Fault> {
+    if variant.backend.has_own_program() {
+        return Err(Fault::usage(format_args!(
+            "{variant} runs in a program of its own, and bench measures only backends that twinfer loads itself: leave it out \
+             of --backends"
+        )));
+    }
+    Ok(())
 }

@@ -107,7 +107,7 @@ fn campaign(
     let variants: Vec<Variant> = variants.iter().map(Variant::for_screening).collect();
     let measured = Measured::of(settings, variants.clone(), host.worker(&variants)?)?;
     let (rate, jobs) = (measured.rate(), settings.jobs);
-    host.print_heading(format_args!("a campaign of {} cases, {jobs} jobs", measured.summary.cases));
+    host.print_heading(format_args!("a campaign of {} cases, jobs: {jobs}", measured.summary.cases));
     line!(host, "  executed and compared               {rate:>8.1} cases/s");
     if let Some(naive) = report.naive.filter(|naive| *naive > 0.0) {
         line!(host, "  ratio to the loop                   {:>8.1}", rate / naive);

@@ -128,6 +128,11 @@ impl BackendName {
         }
     }
 
+    /// Whether the backend's worker is another program than twinfer.
+    pub const fn has_own_program(&self) -> bool {
+        self.has_adapter() || self.program().is_some() || matches!(self, Self::External(_))
+    }
+
     /// The product with the execution provider that ONNX Runtime loads as a plugin, by its name in `twinfer backends list`; `None`
     /// for other backends.
     pub const fn plugin(&self) -> Option<&'static str> {

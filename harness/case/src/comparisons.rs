@@ -116,7 +116,7 @@ impl Uncompared {
 }
 
 impl fmt::Display for Uncompared {
-    /// Such as `8 cases unspecified (operator Foo is not supported), rejected in parse: Fail: no kernel`.
+    /// Such as `8 cases unspecified (golden does not support the operator Foo), rejected in parse: Fail: no kernel`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reason, stage, outcome, cases } = self;
         let noun = if *cases == 1 { "case" } else { "cases" };

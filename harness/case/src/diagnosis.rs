@@ -69,8 +69,9 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// A number that is not negative, displayed with three digits: `3.8e-6`, `0.243`, `20.7`.
-struct Magnitude(f64);
+/// A number that is not negative, displayed with three digits at most: `3.8e-6`, `0.243`, `20.7`.
+#[derive(Clone, Copy, Debug)]
+pub struct Magnitude(pub f64);
 
 impl fmt::Display for Magnitude {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -59,17 +59,17 @@ options! {
     Algorithm: "algo", Word;
     /// Whether a layer must have the precision that `layers` asks for.
     Constraints: "constraints", Word;
-    /// The number of the GPU.
+    /// The GPU to run on.
     Device: "device", Word;
-    /// Whether graphs run that are known to end workers.
+    /// Whether to run graphs that are known to crash or hang workers.
     Hazards: "hazards", Word;
     /// PyTorch's representation of programs that Torch-TensorRT compiles, or `eager`: PyTorch alone.
     IntermediateRepresentation: "ir", Word;
-    /// The precision that TensorRT is asked for, convolution by convolution.
+    /// The precision to ask TensorRT for, convolution by convolution.
     Layers: "layers", Word;
     /// TensorRT's builder optimization level.
     Level: "level", Word;
-    /// The library to load or the program to run: a file or a folder.
+    /// The library to load, or the program to run.
     Library: "lib", Path;
     /// What workers do with the backend's CUDA memory.
     Memory: "memory", Word;
@@ -77,9 +77,9 @@ options! {
     Optimization: "opt", Word;
     /// The library of the execution provider that ONNX Runtime loads as a plugin.
     Plugin: "plugin", Path;
-    /// What TensorRT may compute 32-bit floats in.
+    /// The types in which TensorRT may compute 32-bit floats.
     Precision: "precision", Word;
-    /// The shapes for which an engine is optimal, where some of its extents are dynamic.
+    /// The shapes for which TensorRT optimizes an engine with dynamic extents.
     Profile: "profile", Word;
     /// Whether the weights of an engine can be replaced.
     Refit: "refit", Word;

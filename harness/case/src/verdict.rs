@@ -1,8 +1,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use twinfer_onnx::Rule;
 
-use crate::{Culprit, Diagnosis, Fallback, Stage, Variant};
+use crate::{Culprit, Diagnosis, Fallback, Stage, Variant, short_decimals::with_short_decimals};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,9 +59,24 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// The [`detail`](Self::detail) in words that need no glossary: stored ones call the spacing of exact results a grid step.
+    /// The [`detail`](Self::detail) in words that need no glossary, and with no more digits than tell 32-bit floats apart: stored ones
+    /// call the spacing of exact results a grid step, and name the rule that a graph breaks without its sentence.
     pub fn readable_detail(&self) -> String {
-        readable(&self.detail)
+        match self.broken_rule() {
+            Some(rule) => format!("{}: {}", self.detail, clause(rule.sentence())),
+            None => readable(&self.detail),
+        }
+    }
+
+    /// The rule that the accepted graph breaks; `None` if the divergence is another one, or twinfer no longer has the rule.
+    fn broken_rule(&self) -> Option<Rule> {
+        let name = self.detail.strip_prefix(ACCEPTED).filter(|_| self.kind == Kind::AcceptsInvalid)?;
+        Rule::ALL.iter().copied().find(|rule| rule.name() == name)
+    }
+
+    /// The divergence that `variant` accepted a graph which breaks `rule`.
+    pub fn accepted(variant: Variant, stage: Stage, rule: &str) -> Self {
+        Self::new(variant, stage, Kind::AcceptsInvalid, Blame::Variant, format!("{ACCEPTED}{rule}"))
     }
 
     /// Whether the same differs in the same stage, whatever explains it.
@@ -91,11 +107,21 @@ impl Divergence {
     }
 }
 
+/// What introduces the name of the broken rule in the detail of a graph that was accepted.
+const ACCEPTED: &str = "accepted a graph that breaks ";
+
+/// A sentence as a clause behind a colon: without the period, and without a capital first letter.
+fn clause(sentence: &str) -> String {
+    let mut characters = sentence.trim_end_matches('.').chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
+}
+
 /// What introduces the spacing of exact results in a detail.
 const STEP: &str = "grid step ";
 
 fn readable(detail: &str) -> String {
-    let Some((start, rest)) = detail.split_once(STEP) else { return detail.to_owned() };
+    let Some((start, rest)) = detail.split_once(STEP) else { return with_short_decimals(detail) };
+    let start = with_short_decimals(start);
     let end = rest.find([')', ',', ';', ' ']).unwrap_or(rest.len());
     let step = match rest[..end].parse::<f64>() {
         Ok(step) if (1e-4..1e7).contains(&step) => step.to_string(),
@@ -184,7 +210,20 @@ impl fmt::Display for Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::readable;
+    use super::*;
+
+    #[test]
+    fn broken_rule_is_said_as_a_sentence() {
+        let accepted = |rule| {
+            let variant = "ort:cpu".parse().unwrap();
+            Divergence::accepted(variant, Stage::Execute, rule).readable_detail()
+        };
+        assert_eq!(
+            accepted("bias-shape"),
+            "accepted a graph that breaks bias-shape: the bias has one value per output channel"
+        );
+        assert_eq!(accepted("of-yesterday"), "accepted a graph that breaks of-yesterday");
+    }
 
     #[test]
     fn spacing_of_exact_results_is_said_in_plain_words() {

@@ -24,7 +24,7 @@ fn record(verdict: Verdict, outcome: Outcome, compared: bool) -> VariantRecord {
 }
 
 fn unspecified() -> Verdict {
-    Verdict::Unspecified("operator Foo is not supported".to_owned())
+    Verdict::Unspecified("golden does not support the operator Foo".to_owned())
 }
 
 fn rejected(message: &str) -> VariantRecord {
@@ -54,7 +54,7 @@ fn causes_are_grouped_by_reason_stage_and_code() {
         rejected("InvalidGraph: node 3"),
         record(Verdict::Diverges(vec![divergence]), Outcome::Crashed("signal 11".to_owned()), false),
     ];
-    let foo = "unspecified (operator Foo is not supported)";
+    let foo = "unspecified (golden does not support the operator Foo)";
     let expected = [
         format!("ort:cpu: 2 cases {foo}, rejected in parse: Fail: no kernel for node 1"),
         format!("ort:cpu: 1 case {foo}, no error (parsed, not built)"),

@@ -97,11 +97,10 @@ impl Together<'_> {
     /// Compares an answer with the other answers of its variant, and then with that of another variant.
     fn compare(&self, place: usize, report: &mut Report<'_>) {
         let answer = &self.answers[place];
-        let with_other = self.baseline.filter(|&baseline| baseline != place).and_then(|baseline| {
-            let other = &self.answers[baseline];
-            let difference = difference(answer.observation, other.observation, self.question);
-            difference.map(|(stage, detail)| (stage, format!("with {}: {detail}", other.variant)))
-        });
+        let with_other = self
+            .baseline
+            .filter(|&baseline| baseline != place)
+            .and_then(|baseline| difference(answer, &self.answers[baseline], self.question));
         let nondeterministic = |detail: &String, report: &mut Report<'_>| {
             report.diverges(Stage::Execute, Kind::Nondeterministic, detail.clone());
         };
@@ -194,18 +193,24 @@ fn ended(answer: &Answer<'_>) -> bool {
     !matches!(answer.observation.outcome, Outcome::Crashed(_) | Outcome::TimedOut)
 }
 
-/// The stage in which `one` differs from `other`, and how; `other` accepted the model if any variant did.
-fn difference(one: &Observation, other: &Observation, question: Question<'_>) -> Option<(Stage, String)> {
+/// The stage in which `answer` differs from `with`, and how, the value of `answer` first; `with` accepted the model if any variant
+/// did.
+fn difference(answer: &Answer<'_>, with: &Answer<'_>, question: Question<'_>) -> Option<(Stage, String)> {
+    let (one, other) = (answer.observation, with.observation);
     match (&one.outcome, &other.outcome) {
-        (Outcome::Ok, Outcome::Ok) => runs_differ(one, other, question.sources)
-            .map(|detail| (Stage::Execute, detail))
-            .or_else(|| inferred_differ(one, other).map(|detail| (Stage::Parse, detail))),
+        (Outcome::Ok, Outcome::Ok) => {
+            let between = |detail| format!("between {} and {}: {detail}", answer.variant, with.variant);
+            runs_differ(one, other, question.sources)
+                .map(|detail| (Stage::Execute, between(detail)))
+                .or_else(|| inferred_differ(one, other).map(|detail| (Stage::Parse, between(detail))))
+        }
         (Outcome::Rejected(_) | Outcome::Failed(_), Outcome::Ok) if question.refusals == Refusals::Open => {
             None
         }
         // a backend that stops before this stage may have refused there as well
         (Outcome::Rejected(reason) | Outcome::Failed(reason), Outcome::Ok) if one.stage <= other.stage => {
-            Some((one.stage, format!("which accepts the model that is refused here: {reason}")))
+            let (refuses, accepts) = (answer.variant, with.variant);
+            Some((one.stage, format!("{accepts} accepts the model, and {refuses} refuses it: {reason}")))
         }
         _ => None,
     }
@@ -240,5 +245,5 @@ fn inferred_differ(one: &Observation, other: &Observation) -> Option<String> {
     };
     let mut pairs = inferred.iter().zip(&others).enumerate();
     let (output, (one, other)) = pairs.find(|(_, (one, other))| !compatible_shapes(one, other))?;
-    Some(format!("output {output} is inferred as {one:?} and has the shape {other:?} there"))
+    Some(format!("the shape of output {output} is inferred as {one:?} and is {other:?}"))
 }

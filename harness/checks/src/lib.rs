@@ -19,7 +19,7 @@
 //!         observation,
 //!         repeats: Vec::new(),
 //!     });
-//! let unknown = "the operator Einsum is not supported";
+//! let unknown = "golden does not support the operator Einsum";
 //! let question = Question { unknown, sources: &[], refusals: Refusals::Disagree };
 //! let judged = judge_together(&answers, question);
 //! assert!(matches!(judged[1].verdict, Verdict::Diverges(_)), "a hang needs no reference");

@@ -17,6 +17,11 @@ impl<'a> Report<'a> {
         self.push(stage, kind, Blame::Variant, detail);
     }
 
+    /// Adds that the variant accepted a graph which breaks `rule`.
+    pub fn accepts(&mut self, stage: Stage, rule: &str) {
+        self.divergences.push(Divergence::accepted(self.variant.clone(), stage, rule));
+    }
+
     /// Adds a difference between the variant and another one, of which it is unknown which is wrong.
     pub fn disagrees(&mut self, stage: Stage, detail: String) {
         self.push(stage, Kind::Disagree, Blame::Nobody, detail);

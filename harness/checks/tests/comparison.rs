@@ -9,7 +9,7 @@ use twinfer_checks::{Answer, Judgement, OutputSource, Question, Refusals, judge_
 use twinfer_golden::RANDOM_VALUES;
 use twinfer_onnx::{Tensor, TensorData};
 
-const UNKNOWN: &str = "operator Tanh is not supported";
+const UNKNOWN: &str = "golden does not support the operator Tanh";
 
 fn ended(stage: Stage, outcome: Outcome) -> Observation {
     Observation {
@@ -93,21 +93,25 @@ fn answers_that_agree_conform() {
 
 #[test]
 fn different_answers_disagree_without_blame() {
-    let detail = "with ort:cpu,opt=off: run 0: output 0: element 0 is 2 and 1";
+    let detail = "between ort:cpu,opt=all and ort:cpu,opt=off: run 0: output 0: element 0 is 2 and 1";
     assert_eq!(verdicts(&[gave(1.0), gave(2.0)]), [Verdict::Conforms, disagrees(1, Stage::Execute, detail)]);
 }
 
 #[test]
 fn refusals_beside_answers_disagree_in_any_order() {
     let detail =
-        |other| format!("with {other}: which accepts the model that is refused here: no such operator");
+        |accepts, refuses| format!("{accepts} accepts the model, and {refuses} refuses it: no such operator");
     assert_eq!(
         verdicts(&[refused(), gave(1.0)]),
-        [disagrees(0, Stage::Parse, &detail("ort:cpu,opt=all")), open()]
+        [disagrees(0, Stage::Parse, &detail("ort:cpu,opt=all", "ort:cpu,opt=off")), open()]
     );
     assert_eq!(
         verdicts(&[gave(1.0), refused(), gave(1.0)]),
-        [Verdict::Conforms, disagrees(1, Stage::Parse, &detail("ort:cpu,opt=off")), Verdict::Conforms]
+        [
+            Verdict::Conforms,
+            disagrees(1, Stage::Parse, &detail("ort:cpu,opt=off", "ort:cpu,opt=all")),
+            Verdict::Conforms
+        ]
     );
 }
 
@@ -258,7 +262,8 @@ fn inferred_shape_differs_from_that_of_an_output() {
     let verdict = |one: Observation, other: Observation| {
         judged(&[one, other], &[Stage::Execute, Stage::Build]).swap_remove(1).verdict
     };
-    let detail = "with ort:cpu,opt=off: output 0 is inferred as [2] and has the shape [1] there";
+    let detail =
+        "between ort:cpu,opt=all and ort:cpu,opt=off: the shape of output 0 is inferred as [2] and is [1]";
     assert_eq!(verdict(gave(1.0), inferred(vec![2])), disagrees(1, Stage::Parse, detail));
     assert_eq!(verdict(gave(1.0), inferred(vec![-1])), Verdict::Conforms);
     assert_eq!(

@@ -5,12 +5,12 @@ use twinfer_case::{Finding, Sighting, Trust, TrustedVariant};
 use crate::{Failure, backends::Backends, machine, obstacle::lacks_device, output::note};
 
 /// The variants to compare with golden: those that the user `given` names; otherwise those that showed the finding, if it is one, or those
-/// that run on any machine.
+/// that this machine has.
 pub fn variants(given: Option<&Backends>, finding: Option<&Finding>) -> Result<Vec<TrustedVariant>, Failure> {
     match (given, finding) {
         (Some(given), _) => Ok(given.subjects()),
         (None, Some(finding)) => showing(finding),
-        (None, None) => machine::variants_for_any(),
+        (None, None) => machine::variants(),
     }
 }
 

@@ -1,11 +1,19 @@
 use std::path::Path;
 
-use twinfer_store::{findings_of_run, has_run};
+use twinfer_store::{findings_of, findings_of_run, has_run};
 
 use crate::Failure;
 
-/// An error if `folder` is a whole run, where the folder of one finding is asked for.
-pub fn is_no_run(folder: &Path) -> Result<(), Failure> {
+/// An error if there is no `folder`, or if it is a whole run, where the folder of one finding is asked for.
+pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
+    if !folder.exists() {
+        let example = findings_of(Path::new("runs/0001")).join("NAME");
+        return Err(Failure::usage(format!(
+            "there is no {}: give the folder of a finding, such as {}",
+            folder.display(),
+            example.display()
+        )));
+    }
     if !has_run(folder) {
         return Ok(());
     }

@@ -27,7 +27,7 @@ pub fn variants() -> Result<Vec<TrustedVariant>, Failure> {
 
 /// The variants that run on any machine. If some of them are installed, such as from a file for machines without a network, the others
 /// are left out, which is printed; if none is, all are returned, to be installed.
-pub fn variants_for_any() -> Result<Vec<TrustedVariant>, Failure> {
+fn variants_for_any() -> Result<Vec<TrustedVariant>, Failure> {
     let store = Store::open()?;
     let all = Variants::default().subjects();
     let (absent, found): (Vec<_>, Vec<_>) =

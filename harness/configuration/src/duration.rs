@@ -11,7 +11,10 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     };
     let number: u64 =
         digits.parse().map_err(|_| "give a whole number with a unit: 90s, 30m, 8h".to_owned())?;
-    number.checked_mul(unit).filter(|&total| total > 0).ok_or_else(|| "out of range".to_owned())
+    number
+        .checked_mul(unit)
+        .filter(|&total| total > 0)
+        .ok_or_else(|| "give a time of at least a second: 90s, 30m, 8h".to_owned())
 }
 
 #[cfg(test)]

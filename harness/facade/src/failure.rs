@@ -5,7 +5,7 @@ use twinfer_case::{Case, Divergence, printable};
 /// The most lines of a failure.
 const MOST_LINES: usize = 15;
 /// The most characters of a line.
-const MOST_CHARACTERS: usize = 160;
+const MOST_CHARACTERS: usize = 200;
 
 /// A case on which a variant diverges.
 ///

@@ -131,7 +131,8 @@ impl Manifest {
 fn extract(archive: &Path, workspace: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
     let file = File::open(archive).map_err(Error::io("open", archive))?;
     let mut folders = BTreeMap::new();
-    let unreadable = |error: std::io::Error| fault(archive, error.to_string());
+    // the messages of the reader quote the file
+    let unreadable = |_: std::io::Error| fault(archive, "it is no tar archive, or damaged".to_owned());
     let mut reader = Archive::new(BufReader::new(file));
     for entry in reader.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;

@@ -48,11 +48,11 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each field is")]
 pub enum Unsupported {
-    #[error("operator {op_type} is not supported")]
+    #[error("golden does not support the operator {op_type}")]
     Operator { op_type: String },
-    #[error("operator domain {0:?} is not the default one")]
+    #[error("golden supports no operators of the domain {0:?}")]
     Domain(String),
-    #[error("operator set {0} is not supported, only {MIN_OPSET} to {MAX_OPSET}")]
+    #[error("golden does not support operator set {0}, only {MIN_OPSET} to {MAX_OPSET}")]
     Opset(i64),
     #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
     Attribute { node: String, op_type: String, attribute: String },
@@ -62,9 +62,13 @@ pub enum Unsupported {
     ElementType { name: String, code: i32 },
     #[error("value {0:?} is not a dense tensor")]
     NotATensor(String),
-    #[error("initializer {0:?} is in another file")]
+    #[error(
+        "initializer {0:?} is in another file, which twinfer does not read: save the model with its data in one file"
+    )]
     ExternalData(String),
-    #[error("a tensor inside of a node or function is in another file")]
+    #[error(
+        "a tensor inside of a node or function is in another file, which twinfer does not read: save the model with its data in one file"
+    )]
     NestedExternalData,
     #[error("the model has sparse initializers")]
     SparseInitializer,

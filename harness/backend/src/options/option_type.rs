@@ -103,7 +103,7 @@ impl OptionType for PathBuf {
     }
 
     fn forms() -> Vec<Form> {
-        vec![Form::of("a file or folder")]
+        vec![Form::of("a file or a folder")]
     }
 }
 

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{Exit, Failure, finding_folder::is_no_run, output::line, paint};
+use crate::{Exit, Failure, finding_folder::ensure_finding_folder, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    is_no_run(&arguments.finding)?;
+    ensure_finding_folder(&arguments.finding)?;
     let folder = twinfer_store::adopt(&arguments.finding, &arguments.to)?;
     line!(paint::good("adopted into") => " {}", folder.display());
     Ok(Exit::Conforms)

@@ -16,35 +16,35 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Measure these, each in processes of its own, together in one loop, and in a campaign [default: ONNX Runtime's CPU
-    /// provider on the threads of one process, and in a campaign]
+    /// Backends to measure: each in processes of its own, all together in one loop, and in a campaign [default: ONNX Runtime's
+    /// CPU provider, on the threads of one process and in a campaign]
     #[arg(long, value_name = "A,B")]
     backends: Option<Variants>,
-    /// What to measure of --backends
+    /// Measurements to take of --backends
     #[arg(long, value_delimiter = ',', value_enum, default_values_t = [Part::Bare, Part::Naive, Part::Campaign], requires = "backends")]
     only: Vec<Part>,
-    /// How many processes of one backend, one number after the other [default: 1 and --jobs]
+    /// Numbers of processes to run of each backend, one after the other [default: 1 and --jobs]
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
     processes: Vec<Jobs>,
-    /// How many cases at most
+    /// Maximum number of cases per measurement; a campaign ignores it if --time is given
     #[arg(long, default_value_t = 20_000)]
     cases: u64,
-    /// How long each measurement takes at most, start-up apart: 20s, 8m
+    /// Maximum time per measurement, not counting start-up: 20s, 8m
     #[arg(long, value_parser = seconds)]
     time: Option<u64>,
-    /// Which generators, separated by commas
+    /// Generator families, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = [Family::Conv, Family::Deconv])]
     family: Vec<Family>,
-    /// Decides every case
+    /// Seed of the generators
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Worker processes, and threads of the bare loop [default: one a core]
+    /// Worker processes of each backend, and threads of the bare loop [default: one per core]
     #[arg(long)]
     jobs: Option<Jobs>,
-    /// Keep the campaign's findings as they were generated
+    /// Keep the campaign's findings as generated, without minimizing them
     #[arg(long)]
     no_minimize: bool,
-    /// Write what was measured to this file too
+    /// File to write the measurements to, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -52,10 +52,10 @@ pub struct Arguments {
 /// A benchmark of several backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Each backend alone; TensorRT with memory=off and memory=keep unless the variant says which
+    /// Each backend alone; TensorRT with memory=off and with memory=keep, unless the variant sets it
     Bare,
-    /// All of them, golden and the checks, one after the other in one process, at default levels, with memory=off and
-    /// without what else makes workers fast
+    /// All backends, golden and the checks in turn in one process, at default levels, with memory=off and without the other
+    /// means that make workers fast
     Naive,
     /// A campaign
     Campaign,

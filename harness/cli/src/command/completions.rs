@@ -7,7 +7,7 @@ use crate::{Exit, Failure, output::write};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The shell that is to complete commands and options
+    /// Shell that runs the script
     shell: Shell,
 }
 

@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (folders, without_case): (Vec<_>, Vec<_>) = findings.into_iter().partition(|folder| has_case(folder));
     for folder in &without_case {
         print(&paint::heading(folder.display()));
-        line!(paint::faint("skipped") => ": golden does not support its model, so there is no case to experiment with");
+        line!(paint::faint("  skipped") => ": golden does not support its model, so there is no case to experiment with");
     }
     if folders.is_empty() {
         line!("no findings to explain");
@@ -61,15 +61,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             }
             Explanation::NotRecurring(record) => {
                 exit = Exit::Findings;
-                line!(paint::bad("different") => " {}", record.variant);
+                line!(paint::bad("  different") => " {}", record.variant);
                 print_verdict(&record);
             }
             Explanation::NotStudied(kind) => {
-                line!(paint::faint("skipped") => ": there are no experiments for {kind}");
+                line!(paint::faint("  skipped") => ": there are no experiments for {kind}");
             }
             Explanation::NotRun(seen_in) => {
                 let variants = seen_in.iter().map(|seen| seen.variant.to_string()).collect::<Vec<_>>();
-                line!(paint::faint("skipped") => ": only {} showed it", variants.join(", "));
+                line!(paint::faint("  skipped") => ": only {} showed it", variants.join(", "));
             }
         }
     }
@@ -117,7 +117,7 @@ fn findings_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn print_finding(finding: &Finding) {
     match &finding.trigger {
         Some(trigger) => line!("  trigger: {trigger}"),
-        None => line!("  trigger: none was found"),
+        None => line!("  trigger: none found"),
     }
     if let Some(diagnosis) = finding.detailed_diagnosis() {
         line!("  because: {diagnosis}");

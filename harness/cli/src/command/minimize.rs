@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Folder of a case or a finding, a case.json, or an ONNX model
     case: PathBuf,
     /// Backends to compare with golden, separated by commas; minimizes for the first one that diverges [default: those that
-    /// showed the finding, or golden,ort:cpu,trt-rtx]
+    /// showed the finding, what is installed for the GPU, or golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
     backends: Option<Backends>,
     /// Folder to write the finding to [default: next free runs/NNNN]

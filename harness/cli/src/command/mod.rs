@@ -31,7 +31,7 @@ pub enum Command {
     Replay(replay::Arguments),
     /// Reduce a diverging case to a minimal one
     Minimize(minimize::Arguments),
-    /// Find out by experiments when a finding shows, and which explanations of it hold
+    /// Find out by experiments when a finding shows, and which explanations hold
     Explain(explain::Arguments),
     /// Keep a finding as a regression test
     Adopt(adopt::Arguments),
@@ -52,7 +52,7 @@ pub enum Command {
     /// Install, list and check the libraries that backends load
     #[command(subcommand)]
     Backends(backends::Command),
-    /// Print what a shell needs to complete commands and options
+    /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Write manual pages of all commands
     Man(man::Arguments),

@@ -9,7 +9,7 @@ use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
     Exit, Failure,
-    finding_folder::is_no_run,
+    finding_folder::ensure_finding_folder,
     output::line,
     paint,
     recorded::RecordedArguments,
@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    is_no_run(&arguments.finding)?;
+    ensure_finding_folder(&arguments.finding)?;
     let sanitizer = arguments.sanitize.then(sanitizer::find).transpose()?;
     let variants = arguments.recorded.variants(slice::from_ref(&arguments.finding))?;
     let log = arguments.recorded.log()?;

@@ -36,7 +36,7 @@ pub fn pack(PackArguments { libraries, out }: &PackArguments) -> Result<Exit, Fa
     let names: Vec<_> = libraries.iter().map(|library| library.name.as_str()).collect();
     line!(paint::good("packed") => " twinfer, {} into {}", names.join(", "), out.display());
     line!(
-        "there: tar xf {0}; export TWINFER_HOME=$PWD/twinfer; twinfer/bin/twinfer backends doctor",
+        "on the other machine: tar xf {0}; export TWINFER_HOME=$PWD/twinfer; twinfer/bin/twinfer backends doctor",
         file_name(out)
     );
     Ok(Exit::Conforms)

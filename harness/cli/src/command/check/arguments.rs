@@ -13,7 +13,7 @@ pub struct Arguments {
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     /// Backends to compare with golden, separated by commas; if golden does not support the model, they are compared with
-    /// each other [default: those that showed the finding, or golden,ort:cpu,trt-rtx]
+    /// each other [default: those that showed the finding, what is installed for the GPU, or golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
     pub backends: Option<Backends>,
     /// Store the observations beside the folder of each case, as NAME.observed.json

@@ -49,7 +49,7 @@ fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if path.is_file() {
         return Err(Failure::usage(format!(
-            "{} is a file, and only folders of cases are compared in a table: check each model by itself",
+            "{} is a file: only folders of cases are compared in a table or recorded; check models one by one, without --record",
             path.display()
         )));
     }

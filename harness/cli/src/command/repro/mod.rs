@@ -12,7 +12,8 @@ use clap::Args;
 
 use self::reproduction::Reproduction;
 use crate::{
-    Exit, Failure, backends::Backends, finding_folder::is_no_run, out_folder::is_free, output::line, paint,
+    Exit, Failure, backends::Backends, finding_folder::ensure_finding_folder, out_folder::is_free,
+    output::line, paint,
 };
 
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    is_no_run(&arguments.case)?;
+    ensure_finding_folder(&arguments.case)?;
     let out = &arguments.out;
     is_free(out)?;
     let reproduction = Reproduction::of(&arguments.case, arguments.backends.as_ref())?;
