@@ -10,6 +10,7 @@ mod damaged;
 mod debug_log;
 mod double_starts;
 mod environment;
+mod external_data;
 mod foreign_text;
 mod fuzz;
 mod known;

@@ -2,9 +2,9 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, Read},
+    io::{self, BufRead, Read, Seek, SeekFrom},
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// The most bytes of a file that is read whole: as many as of a model.
@@ -58,11 +58,37 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The bytes of a file of at most [`MAX_FILE_BYTES`] in `folder`; a link that leads out of the folder is refused.
 pub fn read_file_in(folder: &Path, name: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    read_file(&path_in(folder, name)?, MAX_FILE_BYTES)
+}
+
+/// The `length` bytes behind the first `offset` ones of a file in `folder`, or all of them if there is no `length`, at most `most`; a link
+/// that leads out of the folder is refused.
+pub fn read_part_in(
+    folder: &Path,
+    name: impl AsRef<Path>,
+    (offset, length): (u64, Option<u64>),
+    most: u64,
+) -> io::Result<Vec<u8>> {
+    let mut file = open_file(&path_in(folder, name)?)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length.unwrap_or(u64::MAX).min(most.saturating_add(1))).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")));
+    }
+    if length.is_some_and(|length| length > bytes.len() as u64) {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is too short"));
+    }
+    Ok(bytes)
+}
+
+/// The path of a file in `folder`, unless a link leads out of it.
+fn path_in(folder: &Path, name: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = fs::canonicalize(folder.join(name))?;
     if !path.starts_with(fs::canonicalize(folder)?) {
         return Err(io::Error::other("it leads out of its folder"));
     }
-    read_file(&path, MAX_FILE_BYTES)
+    Ok(path)
 }
 
 /// Puts the next line into `line`, with its end; false where there is none.
@@ -87,6 +113,23 @@ mod tests {
         fs::write(&path, b"12345").unwrap();
         assert_eq!(read_file(&path, 5).unwrap(), b"12345");
         assert_eq!(read_file(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn part_of_a_file_is_read_and_nothing_outside_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), b"12345").unwrap();
+        let inside = folder.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        let read = |folder: &Path, name, part, most| {
+            read_part_in(folder, name, part, most).map_err(|error| error.kind())
+        };
+        assert_eq!(read(folder.path(), "file", (1, Some(2)), 2).unwrap(), b"23");
+        assert_eq!(read(folder.path(), "file", (3, None), 2).unwrap(), b"45");
+        assert_eq!(read(folder.path(), "file", (0, Some(3)), 2), Err(io::ErrorKind::FileTooLarge));
+        assert_eq!(read(folder.path(), "file", (0, None), 4), Err(io::ErrorKind::FileTooLarge));
+        assert_eq!(read(folder.path(), "file", (4, Some(2)), 9), Err(io::ErrorKind::UnexpectedEof));
+        assert_eq!(read(&inside, "../file", (0, None), 9), Err(io::ErrorKind::Other));
     }
 
     #[test]

@@ -83,7 +83,9 @@ pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Investigating, MemoryGrowth, StartingWorkers};
 pub use fact::{Axes, Fact, Property, Quantity, Relation};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
-pub use file::{LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line};
+pub use file::{
+    LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line, read_part_in,
+};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use finding_severity::FindingSeverity;
 pub use ladder::{InvalidLadder, Ladder, Percent};

@@ -40,7 +40,7 @@ enum Kind {
 }
 
 /// `DataLocation::EXTERNAL`.
-const EXTERNAL: u64 = 1;
+pub const EXTERNAL: u64 = 1;
 
 impl Kind {
     /// What a length-delimited field is, where it is a message or one of many.

@@ -62,9 +62,7 @@ pub enum Unsupported {
     ElementType { name: String, code: i32 },
     #[error("value {0:?} is not a dense tensor")]
     NotATensor(String),
-    #[error(
-        "initializer {0:?} is in another file, which twinfer does not read: save the model with its data in one file"
-    )]
+    #[error("initializer {0:?} is in another file than the model")]
     ExternalData(String),
     #[error(
         "a tensor inside of a node or function is in another file, which twinfer does not read: save the model with its data in one file"

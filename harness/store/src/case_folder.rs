@@ -26,11 +26,6 @@ pub fn read_case(folder: &Path) -> Result<Case, StoreError> {
     read_case_in(folder, CASE)
 }
 
-/// The bytes of the model file at `path`.
-pub fn read_model(path: &Path) -> Result<Vec<u8>, StoreError> {
-    read_file(path, MAX_FILE_BYTES).map_err(StoreError::file(path))
-}
-
 /// Writes to `folder` a case with its tensors as data, its model, and the inputs and expected outputs of each run.
 pub fn write_case_folder(folder: &Path, encoded: &EncodedCase, outputs: &Outputs) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;

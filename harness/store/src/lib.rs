@@ -27,6 +27,7 @@ mod journal;
 mod lines;
 mod merge;
 mod merged_findings;
+mod model_file;
 mod names;
 mod page;
 mod preceding;
@@ -40,8 +41,7 @@ mod topic;
 
 pub use adopt::adopt;
 pub use case_folder::{
-    Outputs, has_case, read_case, read_case_file, read_model, read_output, write_case_folder,
-    write_generated_case,
+    Outputs, has_case, read_case, read_case_file, read_output, write_case_folder, write_generated_case,
 };
 pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
@@ -53,6 +53,7 @@ pub use findings_folder::{FindingsFolder, findings_of, known_findings, run_of_fi
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use merge::merge;
 pub use merged_findings::SameBug;
+pub use model_file::read_model;
 pub use names::{MODEL, tensor_file};
 pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};

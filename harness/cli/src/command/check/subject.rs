@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use twinfer_case::{Case, Finding, MAX_FILE_BYTES, read_file};
+use twinfer_case::{Case, Finding};
 use twinfer_onnx::{DecodeError, Graph, Interface};
-use twinfer_store::{read_finding, read_preceding};
+use twinfer_store::{read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{advice::Advice, arguments::Arguments, inputs};
@@ -29,10 +29,9 @@ impl Subject {
         if path.extension().is_some_and(|extension| extension == "json") {
             return Ok(Self::Cases(vec![read_case(path)?]));
         }
-        let unreadable =
-            |error| Failure::usage(format!("cannot read {}: {error}: give an ONNX model", path.display()));
+        let unreadable = |error| Failure::usage(format!("{error}: give an ONNX model"));
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
-        let model = read_file(path, MAX_FILE_BYTES).map_err(unreadable)?;
+        let model = read_model(path).map_err(unreadable)?;
         let Arguments { dims, seed, cases, .. } = arguments;
         match Graph::decode_known(&model) {
             Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
