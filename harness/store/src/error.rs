@@ -99,6 +99,14 @@ pub enum StoreError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A file in which a model has elements of its initializers cannot be read.
+    #[error("cannot read {}, which has initializers of the model: {source}", path.display())]
+    ExternalData {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// A file or folder cannot be created, written or removed.
     #[error("cannot write {}: {source}", path.display())]
     Write {

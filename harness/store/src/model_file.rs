@@ -17,7 +17,7 @@ pub fn read_model(path: &Path) -> Result<Vec<u8>, StoreError> {
     let whole = with_external_data(&model, |data| {
         let file = folder.join(&data.location);
         let elements = read_part_in(folder, &data.location, (data.offset, data.length), left)
-            .map_err(|error| StoreError::File { path: file, source: explained(error) })?;
+            .map_err(|error| StoreError::ExternalData { path: file, source: explained(error) })?;
         left -= elements.len() as u64;
         Ok::<_, StoreError>(elements)
     })?;

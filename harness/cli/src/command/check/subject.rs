@@ -4,7 +4,7 @@ use std::path::Path;
 
 use twinfer_case::{Case, Finding};
 use twinfer_onnx::{DecodeError, Graph, Interface};
-use twinfer_store::{read_finding, read_model, read_preceding};
+use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{advice::Advice, arguments::Arguments, inputs};
@@ -29,7 +29,10 @@ impl Subject {
         if path.extension().is_some_and(|extension| extension == "json") {
             return Ok(Self::Cases(vec![read_case(path)?]));
         }
-        let unreadable = |error| Failure::usage(format!("{error}: give an ONNX model"));
+        let unreadable = |error| match error {
+            StoreError::File { .. } => Failure::usage(format!("{error}: give an ONNX model")),
+            error => Failure::usage(error),
+        };
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
         let model = read_model(path).map_err(unreadable)?;
         let Arguments { dims, seed, cases, .. } = arguments;
