@@ -126,8 +126,9 @@ pub struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// A value of the type `dtype` that has one of `shapes` in each run: symbolic along the axes where they differ. `None` if they differ in
-    /// rank, or if there is none.
+    /// A value of the type `dtype` that has one of `shapes` in each run: symbolic along the axes where they differ. What has the same extents in
+    /// all runs has the same symbol, because some backends refuse to add or concatenate what could differ. `None` if they differ in rank, or if
+    /// there is none.
     pub fn over_runs(name: &str, dtype: DataType, shapes: &[&[usize]]) -> Option<Self> {
         let (first, others) = shapes.split_first()?;
         if others.iter().any(|other| other.len() != first.len()) {
@@ -135,7 +136,9 @@ impl ValueInfo {
         }
         let dim = |(axis, &extent): (usize, &usize)| {
             let is_fixed = others.iter().all(|other| other[axis] == extent);
-            if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(format!("{name}_D{axis}")) }
+            let symbol =
+                || shapes.iter().fold("D".to_owned(), |symbol, shape| format!("{symbol}_{}", shape[axis]));
+            if is_fixed { Dim::Fixed(extent) } else { Dim::Symbolic(symbol()) }
         };
         let shape = Some(first.iter().enumerate().map(dim).collect());
         Some(Self { name: name.to_owned(), dtype, shape })
@@ -200,6 +203,15 @@ mod tests {
         assert_eq!(graph.initializer("w"), Some(&graph.initializers[0].tensor));
         graph.initializer_mut("w").expect("w is constant").shape = vec![1, 1];
         assert_eq!(graph.initializers[0].tensor.shape, [1, 1]);
+    }
+
+    #[test]
+    fn equal_extents_have_one_symbol() {
+        let shape =
+            |shapes: &[&[usize]]| ValueInfo::over_runs("x", DataType::Float, shapes).unwrap().shape.unwrap();
+        let symbol = |symbol: &str| Dim::Symbolic(symbol.to_owned());
+        assert_eq!(shape(&[&[1, 3, 3], &[1, 5, 5]]), [Dim::Fixed(1), symbol("D_3_5"), symbol("D_3_5")]);
+        assert_eq!(shape(&[&[3, 4], &[5, 5]]), [symbol("D_3_5"), symbol("D_4_5")]);
     }
 
     #[test]
