@@ -4,7 +4,7 @@ usage: check_models.py FOLDER
 
 A judge runs in a process of its own, because some models crash one. Each line names the model and gives, by judge, null where it accepts the model or what it says where it refuses:
 "checker" is the ONNX checker with full shape inference, "inference" the strict shape inference with data
-propagation, "onnxruntime" the creation of an ONNX Runtime session on the CPU without graph optimisations.
+propagation, "onnxruntime" the creation of an ONNX Runtime session on the CPU without graph optimizations.
 """
 
 import json

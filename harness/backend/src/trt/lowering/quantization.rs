@@ -44,7 +44,7 @@ impl<'n, 'g> Lowering<'n, 'g> {
     fn check_type(&self, node: &Node, values: &[String]) -> Result<(), LoweringError> {
         match values.first().and_then(|name| self.shapes.get(name)).map(|found| found.dtype) {
             Some(DataType::Int8) | None => Ok(()),
-            Some(other) => Err(no_layer(node, format!("it is quantised as {other}, not int8"))),
+            Some(other) => Err(no_layer(node, format!("it is quantized as {other}, not int8"))),
         }
     }
 
