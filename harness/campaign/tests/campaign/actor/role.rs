@@ -86,6 +86,12 @@ roles! {
     WritesOutOfBounds = "writes-out-of-bounds",
     /// Returns wrong values for a bias if its memory is poisoned, as one that reads what it has not written.
     ReadsUnwrittenMemory = "reads-unwritten-memory",
+    /// Leaves the last element of every output of a graph with a bias as the filled buffer holds it.
+    LeavesUnwritten = "leaves-unwritten",
+    /// Computes, as the last element of every output of a graph with a bias, what most filled buffers hold.
+    ComputesFilling = "computes-filling",
+    /// Refuses a graph with a bias with one of two errors, or not at all, as the supervisor has its scratch memory filled.
+    ReadsScratch = "reads-scratch",
 
     /// Refuses a graph with a bias with one of two errors in turn, as the process goes on.
     AlternatesErrors = "alternates-errors",
