@@ -38,7 +38,7 @@ fn checked(argument: &str) -> (Outcome, Finding) {
     fs::write(&model, relu().encode()).unwrap();
     let backends = format!("golden,{}", unwritten(argument));
     let files = [model.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let outcome = twinfer(&[&["check", "--trust", "--backends", &backends], &files[..]].concat()).run();
+    let outcome = twinfer(&[&["check", "--backends", &backends], &files[..]].concat()).run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     let names = findings(&out);
     assert_eq!(names.len(), 1, "{}", outcome.shown());
