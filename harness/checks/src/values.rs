@@ -107,7 +107,7 @@ mod tests {
             has_signed_zeros: false,
         };
         let output = Tensor::from_f64(reference.dtype, vec![1, 2], &[0.5, 3.0]).unwrap();
-        let tally = Tally::of(&reference, &output, &output.to_f64());
+        let tally = Tally::of(&reference, &output, &output.to_f64(), OutputFilling::default());
         let detail = tally.detail(0, &reference, 1, 3.0);
         assert!(
             detail.ends_with("at [0, 1] 3 instead of 1.5 (3 quantization steps, grid step 5e-1)"),
