@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
-    sync::{PoisonError, RwLock},
+    sync::{OnceLock, PoisonError, RwLock},
 };
 
 use twinfer_case::{Budget, Case, CaseHash, CaseRecord, Outcome, Trigger, VariantRecord};
@@ -68,11 +68,19 @@ type Ended = Vec<End>;
 /// What the cases of a variant came to.
 #[derive(Default)]
 struct OfVariant {
-    /// The latest cases that hung, and the latest others, by their index in the campaign.
-    hung: VecDeque<u64>,
-    others: VecDeque<u64>,
+    /// The latest cases that hung, and the latest others.
+    hung: VecDeque<Ran>,
+    others: VecDeque<Ran>,
     /// The conditions under which cases hang, each time that they changed, with the block from which they apply.
     conditions: Vec<(u64, Vec<Trigger>)>,
+}
+
+/// A case that a variant ran.
+struct Ran {
+    /// Its index in the campaign.
+    index: u64,
+    /// What it is like, once that is needed.
+    described: OnceLock<RanCase>,
 }
 
 impl HangForecast {
@@ -186,8 +194,8 @@ impl OfVariant {
         let mut is_news = false;
         for (index, end) in cases {
             match end {
-                End::Hung => push(&mut self.hung, index, MOST_HANGS),
-                End::Other => push(&mut self.others, index, MOST_OTHERS),
+                End::Hung => push(&mut self.hung, Ran::new(index), MOST_HANGS),
+                End::Other => push(&mut self.others, Ran::new(index), MOST_OTHERS),
                 End::LeftOut => {}
             }
             is_news |= end == End::Hung || end == End::Other && self.is_predicted(index, source);
@@ -202,8 +210,8 @@ impl OfVariant {
     }
 
     fn learn(&mut self, block: u64, source: &CaseSource) {
-        let hung = self.hung.iter().map(|index| RanCase::new(&source(*index), true));
-        let others = self.others.iter().map(|index| RanCase::new(&source(*index), false));
+        let hung = self.hung.iter().map(|ran| ran.describe(true, source));
+        let others = self.others.iter().map(|ran| ran.describe(false, source));
         let conditions = hang_conditions(&hung.chain(others).collect::<Vec<_>>());
         if self.conditions_in(block) != conditions {
             self.conditions.retain(|(from, _)| *from < block);
@@ -222,10 +230,154 @@ impl End {
     }
 }
 
-/// Adds an index behind the others, of which the latest are kept.
-fn push(indices: &mut VecDeque<u64>, index: u64, most: usize) {
-    indices.push_back(index);
-    if indices.len() > most {
-        indices.pop_front();
+impl Ran {
+    const fn new(index: u64) -> Self {
+        Self { index, described: OnceLock::new() }
+    }
+
+    fn describe(&self, hung: bool, source: &CaseSource) -> &RanCase {
+        self.described.get_or_init(|| RanCase::new(&source(self.index), hung))
+    }
+}
+
+/// Adds a case behind the others, of which the latest are kept.
+fn push(cases: &mut VecDeque<Ran>, case: Ran, most: usize) {
+    cases.push_back(case);
+    if cases.len() > most {
+        cases.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use twinfer_case::{Distribution, JOURNAL_FORMAT, Stage, Verdict};
+    use twinfer_generators::Family;
+    use twinfer_onnx::Op;
+
+    use super::*;
+
+    fn source() -> CaseSource {
+        let stream = Family::Conv.stream(Distribution::Baseline, 1);
+        Arc::new(move |index| stream.case(index))
+    }
+
+    fn is_grouped(case: &Case) -> bool {
+        let mut nodes = case.graph.nodes.iter();
+        nodes.any(|node| matches!(&node.op, Op::Conv(conv) if conv.group.is_some_and(|group| group > 1)))
+    }
+
+    /// The record of the case at `index` on one variant: it hangs if `hangs` says so, and may be left out.
+    fn record(index: u64, hangs: impl Fn(&Case) -> bool, left_out: Option<String>) -> CaseRecord {
+        let case = source()(index);
+        let outcome = if hangs(&case) { Outcome::TimedOut } else { Outcome::Ok };
+        let variant = "ort:cpu".parse().unwrap();
+        let record = match left_out {
+            Some(condition) => VariantRecord::left_out(variant, condition),
+            None => VariantRecord {
+                variant,
+                stage: Stage::Execute,
+                outcome: Some(outcome),
+                verdict: Verdict::Conforms,
+                notes: Vec::new(),
+                compared: true,
+                timings: Vec::new(),
+            },
+        };
+        CaseRecord {
+            format: JOURNAL_FORMAT,
+            index,
+            case: case.hash().unwrap(),
+            provenance: None,
+            variants: vec![record],
+            findings: Vec::new(),
+            masks: Vec::new(),
+            open: Vec::new(),
+            macs: 0,
+        }
+    }
+
+    fn forecast(budget: Budget) -> HangForecast {
+        HangForecast::new(source(), budget, (0, 1), 1)
+    }
+
+    fn outlook(forecast: &HangForecast, index: u64) -> Outlook {
+        let case = source()(index);
+        forecast.outlook(index, &case, case.hash().unwrap())
+    }
+
+    /// Runs the cases of a block, as far as they are not left out.
+    fn run_block(forecast: &HangForecast, block: u64, hangs: impl Fn(&Case) -> bool) {
+        for index in block * BLOCK..(block + 1) * BLOCK {
+            let Outlook::Final(left_out) = outlook(forecast, index) else { panic!("{index} waits") };
+            forecast.add(&record(index, &hangs, left_out[0].clone()));
+        }
+        assert!(forecast.learn_block_before((block + 1) * BLOCK));
+    }
+
+    fn left_out(forecast: &HangForecast, block: u64) -> Vec<u64> {
+        let is_left_out = |index: &u64| matches!(outlook(forecast, *index), Outlook::Final(conditions) if conditions[0].is_some());
+        (block * BLOCK..(block + 1) * BLOCK).filter(is_left_out).collect()
+    }
+
+    #[test]
+    fn what_a_block_teaches_applies_from_the_next_one_on() {
+        let forecast = forecast(Budget::Cases(1000));
+        run_block(&forecast, 0, is_grouped);
+        assert!(left_out(&forecast, 0).is_empty());
+        let left_out = left_out(&forecast, 1);
+        assert!(left_out.len() > 20, "{left_out:?}");
+        assert!(left_out.iter().all(|index| is_grouped(&source()(*index))));
+        // some run, so that a backend that no longer hangs shows
+        let grouped = (BLOCK..2 * BLOCK).filter(|index| is_grouped(&source()(*index))).count();
+        assert!(left_out.len() < grouped, "{} of {grouped}", left_out.len());
+    }
+
+    #[test]
+    fn case_of_a_block_that_may_still_learn_waits_or_runs() {
+        let forecast = forecast(Budget::Cases(1000));
+        assert_eq!(outlook(&forecast, BLOCK), Outlook::Runs);
+        run_block(&forecast, 0, is_grouped);
+        for index in 2 * BLOCK..3 * BLOCK {
+            let is_waiting = outlook(&forecast, index) == Outlook::Waits;
+            assert!(!is_waiting || is_grouped(&source()(index)));
+            assert!(!forecast.is_final(index));
+        }
+        assert!((2 * BLOCK..3 * BLOCK).any(|index| outlook(&forecast, index) == Outlook::Waits));
+        run_block(&forecast, 1, is_grouped);
+        assert!((2 * BLOCK..3 * BLOCK).all(|index| forecast.is_final(index)));
+    }
+
+    #[test]
+    fn samples_that_do_not_hang_refute_a_condition() {
+        let forecast = forecast(Budget::Cases(2000));
+        run_block(&forecast, 0, is_grouped);
+        assert!(!left_out(&forecast, 1).is_empty());
+        let mut block = 1;
+        while !left_out(&forecast, block).is_empty() {
+            run_block(&forecast, block, |_| false);
+            block += 1;
+            assert!(block < 12, "nothing refutes it");
+        }
+    }
+
+    #[test]
+    fn case_that_ran_before_its_hang_was_predicted_is_left_out() {
+        let forecast = forecast(Budget::Cases(1000));
+        run_block(&forecast, 0, is_grouped);
+        let index = left_out(&forecast, 1)[0];
+        let ran = record(index, |_| false, None);
+        assert_eq!(forecast.left_out(&ran), [Some("Conv where group > 1".to_owned())]);
+    }
+
+    #[test]
+    fn hangs_count_at_once_with_a_budget_of_time() {
+        let forecast = forecast(Budget::Seconds(60));
+        for index in 0..BLOCK / 2 {
+            forecast.add(&record(index, is_grouped, None));
+        }
+        assert!(!left_out(&forecast, 2).is_empty());
+        assert!(!forecast.learn_block_before(BLOCK));
     }
 }

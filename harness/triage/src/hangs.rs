@@ -2,7 +2,7 @@
 //!
 //! A finding's trigger is learned by experiments, which a hang is too slow for. The cases of a campaign are many, and tell as much for nothing.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashSet};
 
 use twinfer_case::{Case, Fact, Tally, Trigger};
 use twinfer_triggers::{DescribedNode, describe_runs, satisfies};
@@ -23,7 +23,7 @@ const STARTS: usize = 3;
 const MOST_FACTS: usize = 3;
 
 /// Conditions of one number of facts that are extended by another fact, the most promising ones.
-const MOST_STEMS: usize = 32;
+const MOST_STEMS: usize = 16;
 
 /// A case that ran on a variant.
 pub struct RanCase {
@@ -44,7 +44,7 @@ impl RanCase {
 
 /// The conditions under which nearly all cases hang, as far as these cases tell: at least six hang that satisfy one, and ten for each
 /// that does not hang. The condition of most hangs comes first.
-pub fn hang_conditions(ran: &[RanCase]) -> Vec<Trigger> {
+pub fn hang_conditions(ran: &[&RanCase]) -> Vec<Trigger> {
     let mut conditions = Vec::new();
     while conditions.len() < MOST_CONDITIONS
         && let Some(condition) = next_condition(ran, &conditions)
@@ -64,8 +64,9 @@ pub fn predicted_hang<'a>(conditions: &'a [Trigger], case: &Case) -> Option<&'a 
 }
 
 /// The condition of most of the hangs that the `known` ones do not predict.
-fn next_condition(ran: &[RanCase], known: &[Trigger]) -> Option<Trigger> {
-    let open: Vec<&RanCase> = ran.iter().filter(|case| !case.hung || !case.satisfies(known)).collect();
+fn next_condition(ran: &[&RanCase], known: &[Trigger]) -> Option<Trigger> {
+    let open: Vec<&RanCase> =
+        ran.iter().copied().filter(|case| !case.hung || !case.satisfies(known)).collect();
     let hung = open.iter().filter(|case| case.hung).count() as u64;
     if hung < FEWEST {
         return None;
@@ -76,13 +77,19 @@ fn next_condition(ran: &[RanCase], known: &[Trigger]) -> Option<Trigger> {
             starts.push(node);
         }
     }
-    let best = |start| {
+    let mut best = None;
+    for start in starts {
         let candidates = Candidates::of(start, &open);
-        candidates.best().map(|condition| (condition.worth(), candidates.trigger(condition)))
-    };
-    let conditions = starts.into_iter().rev().filter_map(best);
-    // of several that are equally good, the one of the first node
-    conditions.max_by_key(|(worth, _)| *worth).map(|(_, trigger)| trigger)
+        let Some(condition) = candidates.best() else { continue };
+        let worth = condition.worth();
+        if best.as_ref().is_none_or(|(best, _)| *best < worth) {
+            best = Some((worth, candidates.trigger(condition)));
+        }
+        if worth.0 == hung {
+            break;
+        }
+    }
+    best.map(|(_, condition)| condition)
 }
 
 /// Conditions about one node that hangs.
@@ -92,7 +99,7 @@ struct Candidates<'a> {
     cases: Vec<usize>,
     /// By case: whether it hung.
     hung: Vec<bool>,
-    /// What holds for the node that hangs, the simplest first, each with whether it holds for each of the nodes.
+    /// What holds for the node that hangs, the simplest first, each with whether it holds for each of the nodes. No two hold for the same.
     facts: Vec<(Fact, Vec<bool>)>,
 }
 
@@ -133,14 +140,15 @@ impl<'a> Candidates<'a> {
             alike.map(move |node| (place, node))
         };
         let (cases, nodes): (Vec<_>, Vec<_>) = ran.iter().enumerate().flat_map(of_case).unzip();
-        let with_nodes = |fact| (fact, nodes.iter().map(|node| node.has(fact)).collect());
-        let hung = ran.iter().map(|case| case.hung).collect();
-        Self {
-            operator: &start.operator,
-            cases,
-            hung,
-            facts: start.facts().into_iter().map(with_nodes).collect(),
+        let (mut facts, mut seen) = (Vec::new(), HashSet::from([vec![true; nodes.len()]]));
+        for fact in start.facts() {
+            let holds: Vec<_> = nodes.iter().map(|node| node.has(fact)).collect();
+            if seen.insert(holds.clone()) {
+                facts.push((fact, holds));
+            }
         }
+        let hung = ran.iter().map(|case| case.hung).collect();
+        Self { operator: &start.operator, cases, hung, facts }
     }
 
     /// The condition that predicts most hangs, with few exceptions; `None` if none does.
@@ -160,7 +168,7 @@ impl<'a> Candidates<'a> {
         best
     }
 
-    /// The conditions of one more fact that fewer nodes satisfy.
+    /// The conditions of one more fact that fewer nodes satisfy, and enough cases that hung.
     fn longer(&self, stem: &Condition) -> Vec<Condition> {
         let nodes = self.satisfying(&stem.facts);
         let first = stem.facts.last().map_or(0, |last| last + 1);
@@ -170,7 +178,7 @@ impl<'a> Candidates<'a> {
             let facts = stem.facts.iter().copied().chain([place]).collect();
             (narrower.len() < nodes.len()).then(|| self.condition(facts, &narrower))
         });
-        further.collect()
+        further.filter(|condition| condition.tally.diverging >= FEWEST).collect()
     }
 
     /// The nodes for which all of these facts hold.
@@ -224,7 +232,7 @@ mod tests {
 
     fn conditions(cases: &[Case], hangs: impl Fn(&Case) -> bool) -> Vec<String> {
         let ran: Vec<_> = cases.iter().map(|case| RanCase::new(case, hangs(case))).collect();
-        hang_conditions(&ran).iter().map(Trigger::condition).collect()
+        hang_conditions(&ran.iter().collect::<Vec<_>>()).iter().map(Trigger::condition).collect()
     }
 
     #[test]
@@ -250,7 +258,7 @@ mod tests {
     fn only_cases_that_satisfy_a_condition_are_predicted_to_hang() {
         let cases = cases(400);
         let ran: Vec<_> = cases[..200].iter().map(|case| RanCase::new(case, grouped(case))).collect();
-        let conditions = hang_conditions(&ran);
+        let conditions = hang_conditions(&ran.iter().collect::<Vec<_>>());
         for case in &cases[200..] {
             assert_eq!(predicted_hang(&conditions, case).is_some(), grouped(case));
         }

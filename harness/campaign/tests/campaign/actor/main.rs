@@ -25,7 +25,7 @@ use twinfer_case::{
     Arithmetic, CaseHash, Description, DeviceUse, Fillable, Filling, MemoryMode, Observation, Outcome, Stage,
     Task, Variant,
 };
-use twinfer_onnx::{Graph, Op};
+use twinfer_onnx::{AutoPad, Graph, Op};
 use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{MessageSink, message_sink};
 
@@ -188,6 +188,9 @@ impl Actor {
         if features.bias {
             self.misbehave(task.hash);
         }
+        if self.role == Role::HangsIfGroupedStridedAndSame && is_grouped_strided_and_same(&graph) {
+            hang();
+        }
         if self.role == Role::HangsRarely && task.hash.number().is_multiple_of(HANGING_PART) {
             hang();
         }
@@ -329,6 +332,15 @@ impl Actor {
         };
         wrong_values.then_some(Defect::Values)
     }
+}
+
+/// Whether a convolution has several groups, a stride above 1, and pads that are chosen for it.
+fn is_grouped_strided_and_same(graph: &Graph) -> bool {
+    graph.nodes.iter().filter_map(|node| node.op.window()).any(|window| {
+        window.group.is_some_and(|group| group > 1)
+            && window.strides.is_some_and(|strides| strides.iter().any(|&stride| stride > 1))
+            && matches!(window.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
+    })
 }
 
 /// Sleeps longer than any deadline of a test.
