@@ -123,7 +123,7 @@ pub(crate) fn left_out(report: &Report) -> impl Iterator<Item = String> {
     report.summary.variants.iter().flat_map(|variant| {
         variant.left_out.iter().map(|(condition, cases)| {
             let cases = counted(*cases, "case", "cases");
-            format!("{cases} left out on {}: cases hang there ({condition})", label(variant))
+            format!("{cases} left out on {}, where cases like them hang: {condition}", variant.variant)
         })
     })
 }

@@ -171,6 +171,24 @@ fn poisoned_cases_appear_in_every_format() {
 }
 
 #[test]
+fn left_out_cases_appear_in_every_format() {
+    console::set_colors_enabled(false);
+    let report = Report::of(&fixture::left_out_events());
+    insta::assert_snapshot!(Format::Terminal.render(&report));
+    for format in Format::ALL {
+        let text = format.render(&report);
+        let count = match format {
+            Format::Terminal => "2 cases left out on trt-rtx",
+            Format::Json => "\"left_out\"",
+            Format::Junit => "left out because cases like it hang: 2 cases",
+            Format::Markdown | Format::Html => "left out",
+        };
+        assert!(text.contains(count), "{text}");
+        assert!(text.contains("Conv where group") || format == Format::Junit, "{text}");
+    }
+}
+
+#[test]
 fn interrupted_run_blames_no_time_for_what_is_not_triaged() {
     console::set_colors_enabled(false);
     let mut report = Report::of(&fixture::events());

@@ -167,6 +167,11 @@ impl<'a> Admission<'a> {
         self.under_way.remove(&index);
     }
 
+    /// How many cases before the one at `index` have no verdict.
+    pub fn unsettled_before(&self, index: u64) -> u64 {
+        self.under_way.range(..index).count() as u64
+    }
+
     /// Every case before this index has all its verdicts.
     pub fn all_settled_before(&self) -> u64 {
         self.under_way.first().copied().unwrap_or_else(|| self.index(self.admitted))

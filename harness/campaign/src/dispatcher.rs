@@ -200,7 +200,10 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
 
     fn next_sifted(&mut self) -> Option<JudgedCase> {
         let first = self.unsifted.first_entry()?;
-        self.forecast.is_final(*first.key()).then(|| first.remove())
+        let index = *first.key();
+        let is_known = self.forecast.is_final(index)
+            || self.forecast.is_free(index, |start| self.admission.unsettled_before(start));
+        is_known.then(|| first.remove())
     }
 
     /// Records a case, unless it has divergences to be decided first.

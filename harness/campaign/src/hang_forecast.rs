@@ -10,7 +10,7 @@ use std::{
 };
 
 use twinfer_case::{Budget, Case, CaseHash, CaseRecord, Outcome, Trigger, VariantRecord};
-use twinfer_triage::{RanCase, hang_conditions, predicted_hang};
+use twinfer_triage::{FEWEST_HANGS, RanCase, hang_conditions, predicted_hang};
 
 use crate::CaseSource;
 
@@ -120,6 +120,15 @@ impl HangForecast {
         !self.is_in_blocks || self.block_of(index) <= self.learned().block
     }
 
+    /// Whether it is known that no variant leaves out the case at `index`, although so many cases of earlier blocks have no verdict: too few
+    /// have hung, even if all of those did.
+    pub fn is_free(&self, index: u64, unsettled: impl FnOnce(u64) -> u64) -> bool {
+        let learned = self.learned();
+        let is_unconditional = learned.variants.iter().all(|variant| variant.conditions.is_empty());
+        is_unconditional
+            && learned.most_hangs() + unsettled(self.start_of(self.block_of(index))) < FEWEST_HANGS
+    }
+
     /// Adds what a case came to.
     pub fn add(&self, record: &CaseRecord) {
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
@@ -137,14 +146,19 @@ impl HangForecast {
         if !self.is_in_blocks || self.block_of(end) <= block {
             return false;
         }
-        let (first, shards) = self.shard;
-        let end = first.saturating_add((block + 1).saturating_mul(BLOCK).saturating_mul(shards));
+        let end = self.start_of(block + 1);
         self.learned.write().unwrap_or_else(PoisonError::into_inner).learn(end, block + 1, &self.source);
         true
     }
 
     fn learned(&self) -> std::sync::RwLockReadGuard<'_, Learned> {
         self.learned.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The index in the campaign of the first case of a block.
+    fn start_of(&self, block: u64) -> u64 {
+        let (first, shards) = self.shard;
+        first.saturating_add(block.saturating_mul(BLOCK).saturating_mul(shards))
     }
 
     fn block_of(&self, index: u64) -> u64 {
@@ -167,6 +181,15 @@ impl Learned {
             predicted.map(Trigger::condition)
         };
         self.conditions(block).map(condition).collect()
+    }
+
+    /// The hangs of the variant that has most.
+    fn most_hangs(&self) -> u64 {
+        let later =
+            |place: usize| self.later.values().filter(|ended| ended.get(place) == Some(&End::Hung)).count();
+        let hangs =
+            self.variants.iter().enumerate().map(|(place, variant)| variant.hung.len() + later(place));
+        hangs.max().unwrap_or(0) as u64
     }
 
     /// Learns from the cases before `end`. What they teach applies from `block` on.
@@ -347,6 +370,16 @@ mod tests {
         assert!((2 * BLOCK..3 * BLOCK).any(|index| outlook(&forecast, index) == Outlook::Waits));
         run_block(&forecast, 1, is_grouped);
         assert!((2 * BLOCK..3 * BLOCK).all(|index| forecast.is_final(index)));
+    }
+
+    #[test]
+    fn case_is_free_while_too_few_can_have_hung() {
+        let forecast = forecast(Budget::Cases(1000));
+        assert!(forecast.is_free(BLOCK, |start| u64::from(start == BLOCK) * 5));
+        assert!(!forecast.is_free(BLOCK, |_| FEWEST_HANGS));
+        forecast.add(&record(0, |_| true, None));
+        assert!(forecast.is_free(BLOCK, |_| 4));
+        assert!(!forecast.is_free(BLOCK, |_| 5));
     }
 
     #[test]

@@ -33,7 +33,6 @@ pub enum ToWorker {
 
 /// A message from a worker.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 pub enum FromWorker {
     /// The answer to the handshake: every library is loaded.
     Hello {
@@ -107,7 +106,6 @@ enum ToWorkerHeader<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 enum FromWorkerHeader<'a> {
     Hello {
         protocol: u32,

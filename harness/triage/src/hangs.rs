@@ -7,8 +7,8 @@ use std::{cmp::Reverse, collections::HashSet};
 use twinfer_case::{Case, Fact, Tally, Trigger};
 use twinfer_triggers::{DescribedNode, describe_runs, satisfies};
 
-/// The fewest cases that must hang of those that satisfy a condition.
-const FEWEST: u64 = 6;
+/// The fewest hangs that predict others: so many cases that satisfy a condition must hang.
+pub const FEWEST_HANGS: u64 = 6;
 
 /// The cases that must hang for each one that satisfies the condition and does not.
 const PER_EXCEPTION: u64 = 10;
@@ -68,7 +68,7 @@ fn next_condition(ran: &[&RanCase], known: &[Trigger]) -> Option<Trigger> {
     let open: Vec<&RanCase> =
         ran.iter().copied().filter(|case| !case.hung || !case.satisfies(known)).collect();
     let hung = open.iter().filter(|case| case.hung).count() as u64;
-    if hung < FEWEST {
+    if hung < FEWEST_HANGS {
         return None;
     }
     let mut starts: Vec<&DescribedNode> = Vec::new();
@@ -119,7 +119,7 @@ impl Condition {
     }
 
     fn predicts(&self) -> bool {
-        self.tally.diverging >= FEWEST && self.worth().0 > 0
+        self.tally.diverging >= FEWEST_HANGS && self.worth().0 > 0
     }
 
     /// How much the condition tells about the hangs that satisfy it, in bits, if without it `all` cases were known to be as they are.
@@ -178,7 +178,7 @@ impl<'a> Candidates<'a> {
             let facts = stem.facts.iter().copied().chain([place]).collect();
             (narrower.len() < nodes.len()).then(|| self.condition(facts, &narrower))
         });
-        further.filter(|condition| condition.tally.diverging >= FEWEST).collect()
+        further.filter(|condition| condition.tally.diverging >= FEWEST_HANGS).collect()
     }
 
     /// The nodes for which all of these facts hold.

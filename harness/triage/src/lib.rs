@@ -71,7 +71,7 @@ pub use diverging_case::DivergingCase;
 pub use error::TriageError;
 pub use finding::{finding, sighting};
 pub use findings::Findings;
-pub use hangs::{RanCase, hang_conditions, predicted_hang};
+pub use hangs::{FEWEST_HANGS, RanCase, hang_conditions, predicted_hang};
 pub use identity::{Identity, is_same_bug, may_be_same_finding};
 pub use investigation::Investigator;
 pub use neighbors::Neighbors;
