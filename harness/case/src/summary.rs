@@ -189,7 +189,7 @@ impl Summary {
     /// Counts `case`, which [`record`](Self::record) has counted, as compared on the variants that show `known` on it, whatever
     /// stage they reached: what they did was compared with that finding.
     pub fn recognize(&mut self, case: &CaseRecord, known: &Finding) {
-        let shows = |record: &VariantRecord| known.is_seen_in(&record.variant);
+        let shows = |record: &VariantRecord| record.has_run() && known.is_seen_in(&record.variant);
         let recognized: Vec<_> =
             case.variants.iter().filter(|record| !record.is_compared() && shows(record)).collect();
         for record in &recognized {
