@@ -101,7 +101,7 @@ impl Campaign {
         let first = first?;
         let run = self.run_info(&first, &libraries)?;
         let variants = self.pools.len();
-        let forecast = HangForecast::new(Arc::clone(&self.source), run.budget, run.shard, variants);
+        let forecast = HangForecast::new(Arc::clone(&self.source), &self.options, variants);
         let (state, earlier, known, run) = self.open_run(directory, run, libraries, &forecast)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });

@@ -12,7 +12,7 @@ use std::{
 use twinfer_case::{Budget, Case, CaseHash, CaseRecord, Outcome, Trigger, VariantRecord};
 use twinfer_triage::{FEWEST_HANGS, RanCase, hang_conditions, predicted_hang};
 
-use crate::CaseSource;
+use crate::{CaseSource, Options};
 
 /// How many cases of a shard are a block.
 const BLOCK: u64 = 256;
@@ -40,9 +40,17 @@ pub struct HangForecast {
     source: CaseSource,
     /// `i` of `n`: the shard of the campaign.
     shard: (u64, u64),
-    /// Whether what is learned applies from the next block on.
-    is_in_blocks: bool,
+    timing: Timing,
     learned: RwLock<Learned>,
+}
+
+/// When what is learned applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    /// From the next block on.
+    InBlocks,
+    AtOnce,
+    Never,
 }
 
 /// What the cases so far came to.
@@ -84,12 +92,16 @@ struct Ran {
 }
 
 impl HangForecast {
-    /// The forecast of a campaign with this many variants that run every case.
-    pub fn new(source: CaseSource, budget: Budget, shard: (u64, u64), variants: usize) -> Self {
-        let is_in_blocks = matches!(budget, Budget::Cases(_));
+    /// The forecast of a campaign with these options and this many variants that run every case.
+    pub fn new(source: CaseSource, options: &Options, variants: usize) -> Self {
+        let timing = match options.budget {
+            _ if options.run_hangs => Timing::Never,
+            Budget::Cases(_) => Timing::InBlocks,
+            Budget::Seconds(_) => Timing::AtOnce,
+        };
         let variants = std::iter::repeat_with(OfVariant::default).take(variants).collect();
         let learned = Learned { block: 0, later: BTreeMap::new(), variants };
-        Self { source, shard, is_in_blocks, learned: RwLock::new(learned) }
+        Self { source, shard: options.shard, timing, learned: RwLock::new(learned) }
     }
 
     /// What is known of the case at `index`, before it runs.
@@ -97,7 +109,7 @@ impl HangForecast {
         let learned = self.learned();
         let block = self.block_of(index);
         let conditions = learned.left_out(block, case, hash);
-        if !self.is_in_blocks || block <= learned.block {
+        if self.timing != Timing::InBlocks || block <= learned.block {
             Outlook::Final(conditions)
         } else if conditions.iter().any(Option::is_some) {
             Outlook::Waits
@@ -117,7 +129,7 @@ impl HangForecast {
 
     /// Whether it is known which variants leave out the case at `index`.
     pub fn is_final(&self, index: u64) -> bool {
-        !self.is_in_blocks || self.block_of(index) <= self.learned().block
+        self.timing != Timing::InBlocks || self.block_of(index) <= self.learned().block
     }
 
     /// Whether it is known that no variant leaves out the case at `index`, although so many cases of earlier blocks have no verdict: too few
@@ -131,11 +143,14 @@ impl HangForecast {
 
     /// Adds what a case came to.
     pub fn add(&self, record: &CaseRecord) {
+        if self.timing == Timing::Never {
+            return;
+        }
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
         let count = learned.variants.len();
         let ended: Ended = record.variants.iter().take(count).map(End::of).collect();
         learned.later.insert(record.index, ended);
-        if !self.is_in_blocks {
+        if self.timing == Timing::AtOnce {
             learned.learn(u64::MAX, 0, &self.source);
         }
     }
@@ -143,7 +158,7 @@ impl HangForecast {
     /// Learns from a block all of whose cases have verdicts, as every case before `end` has; whether there was one.
     pub fn learn_block_before(&self, end: u64) -> bool {
         let block = self.learned().block;
-        if !self.is_in_blocks || self.block_of(end) <= block {
+        if self.timing != Timing::InBlocks || self.block_of(end) <= block {
             return false;
         }
         let end = self.start_of(block + 1);
@@ -278,6 +293,7 @@ mod tests {
     use twinfer_case::{Distribution, JOURNAL_FORMAT, Stage, Verdict};
     use twinfer_generators::Family;
     use twinfer_onnx::Op;
+    use twinfer_workers::WorkerCommand;
 
     use super::*;
 
@@ -322,7 +338,8 @@ mod tests {
     }
 
     fn forecast(budget: Budget) -> HangForecast {
-        HangForecast::new(source(), budget, (0, 1), 1)
+        let options = Options { budget, ..Options::new(Vec::new(), WorkerCommand::new("twinfer")) };
+        HangForecast::new(source(), &options, 1)
     }
 
     fn outlook(forecast: &HangForecast, index: u64) -> Outlook {

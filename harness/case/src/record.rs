@@ -217,6 +217,9 @@ pub struct RunInfo {
 pub struct Settings {
     /// Whether findings are minimized.
     pub minimize: bool,
+    /// Whether cases run that are predicted to hang.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub run_hangs: bool,
     /// One case in this many runs twice in one worker; 0 for none.
     pub repeat_every: u64,
     /// One case in this many also runs in a fresh worker; 0 for none.
