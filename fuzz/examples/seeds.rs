@@ -235,6 +235,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let verdicts = [
         Verdict::Conforms,
         Verdict::Vacuous,
+        Verdict::LeftOut("Conv where group > 1".to_owned()),
         Verdict::Unsupported("rule".to_owned()),
         Verdict::Unspecified("rule".to_owned()),
         Verdict::Diverges(vec![divergence]),
