@@ -334,10 +334,11 @@ impl Actor {
     }
 }
 
-/// Whether a convolution has several groups, a stride above 1, and pads that are chosen for it.
+/// Whether a Conv has several groups, a stride above 1, and pads that are chosen for it.
 fn is_grouped_strided_and_same(graph: &Graph) -> bool {
     graph.nodes.iter().filter_map(|node| node.op.window()).any(|window| {
-        window.group.is_some_and(|group| group > 1)
+        !window.transposed
+            && window.group.is_some_and(|group| group > 1)
             && window.strides.is_some_and(|strides| strides.iter().any(|&stride| stride > 1))
             && matches!(window.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
     })

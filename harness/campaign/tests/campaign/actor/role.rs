@@ -104,7 +104,7 @@ roles! {
     Hangs = "hangs",
     /// Sleeps for ten minutes in one case, after [`HANGING_CASE`] cases of all processes.
     HangsOnce = "hangs-once",
-    /// Sleeps for ten minutes if a convolution is grouped and strided and padded to the same size: in one case in twenty of the family conv.
+    /// Sleeps for ten minutes if a Conv is grouped and strided and padded to the same size: in one case in twenty of the family conv.
     HangsIfGroupedStridedAndSame = "hangs-if-grouped-strided-and-same",
     /// Sleeps for ten minutes in one case in 512, always the same ones.
     HangsRarely = "hangs-rarely",
