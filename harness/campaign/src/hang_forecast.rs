@@ -20,6 +20,9 @@ const BLOCK: u64 = 256;
 /// Of the cases that are predicted to hang, one in this many runs all the same, by its hash: a prediction that is wrong shows.
 const RUN_EVERY: u64 = 16;
 
+/// Hangs that suffice for cases of later blocks to wait, which changes nothing about them.
+const FEWEST_TO_WAIT: u64 = 3;
+
 /// The latest cases of each variant from which conditions are learned: those that hung, and others.
 const MOST_HANGS: usize = 256;
 const MOST_OTHERS: usize = 1024;
@@ -81,6 +84,8 @@ struct OfVariant {
     others: VecDeque<Ran>,
     /// The conditions under which cases hang, each time that they changed, with the block from which they apply.
     conditions: Vec<(u64, Vec<Trigger>)>,
+    /// The conditions under which cases hang as far as the blocks tell that are not complete.
+    expected: Vec<Trigger>,
 }
 
 /// A case that a variant ran.
@@ -111,7 +116,7 @@ impl HangForecast {
         let conditions = learned.left_out(block, case, hash);
         if self.timing != Timing::InBlocks || block <= learned.block {
             Outlook::Final(conditions)
-        } else if conditions.iter().any(Option::is_some) {
+        } else if conditions.iter().any(Option::is_some) || learned.is_expected(case, hash) {
             Outlook::Waits
         } else {
             Outlook::Runs
@@ -149,9 +154,12 @@ impl HangForecast {
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
         let count = learned.variants.len();
         let ended: Ended = record.variants.iter().take(count).map(End::of).collect();
+        let has_hung = ended.contains(&End::Hung);
         learned.later.insert(record.index, ended);
         if self.timing == Timing::AtOnce {
             learned.learn(u64::MAX, 0, &self.source);
+        } else if has_hung {
+            learned.expect(&self.source);
         }
     }
 
@@ -196,6 +204,21 @@ impl Learned {
             predicted.map(Trigger::condition)
         };
         self.conditions(block).map(condition).collect()
+    }
+
+    /// Whether blocks that are not complete make it likely that `case` will be left out.
+    fn is_expected(&self, case: &Case, hash: CaseHash) -> bool {
+        let mut expected = self.variants.iter().map(|variant| &variant.expected);
+        !hash.number().is_multiple_of(RUN_EVERY)
+            && expected.any(|conditions| predicted_hang(conditions, case).is_some())
+    }
+
+    /// Learns what the blocks that are not complete make likely.
+    fn expect(&mut self, source: &CaseSource) {
+        for (place, variant) in self.variants.iter_mut().enumerate() {
+            let later = self.later.iter().filter_map(|(index, ended)| Some((*index, *ended.get(place)?)));
+            variant.expect(later, source);
+        }
     }
 
     /// The hangs of the variant that has most.
@@ -247,10 +270,24 @@ impl OfVariant {
         !conditions.is_empty() && predicted_hang(conditions, &source(index)).is_some()
     }
 
+    /// Learns what `later` cases make likely beside those of complete blocks.
+    fn expect(&mut self, later: impl Iterator<Item = (u64, End)>, source: &CaseSource) {
+        let later: Vec<_> = later.filter(|(_, end)| *end != End::LeftOut).collect();
+        let first = later.len().saturating_sub(MOST_OTHERS);
+        let later =
+            later[first..].iter().map(|(index, end)| RanCase::new(&source(*index), *end == End::Hung));
+        let later: Vec<_> = later.collect();
+        let hung = self.hung.iter().map(|ran| ran.describe(true, source));
+        let others = self.others.iter().map(|ran| ran.describe(false, source));
+        let ran: Vec<_> = hung.chain(others).chain(&later).collect();
+        self.expected = hang_conditions(&ran, FEWEST_TO_WAIT);
+    }
+
     fn learn(&mut self, block: u64, source: &CaseSource) {
         let hung = self.hung.iter().map(|ran| ran.describe(true, source));
         let others = self.others.iter().map(|ran| ran.describe(false, source));
-        let conditions = hang_conditions(&hung.chain(others).collect::<Vec<_>>());
+        let conditions = hang_conditions(&hung.chain(others).collect::<Vec<_>>(), FEWEST_HANGS);
+        self.expected.clear();
         if self.conditions_in(block) != conditions {
             self.conditions.retain(|(from, _)| *from < block);
             self.conditions.push((block, conditions));
@@ -387,6 +424,20 @@ mod tests {
         assert!((2 * BLOCK..3 * BLOCK).any(|index| outlook(&forecast, index) == Outlook::Waits));
         run_block(&forecast, 1, is_grouped);
         assert!((2 * BLOCK..3 * BLOCK).all(|index| forecast.is_final(index)));
+    }
+
+    #[test]
+    fn case_waits_as_soon_as_some_of_an_earlier_block_have_hung() {
+        let forecast = forecast(Budget::Cases(1000));
+        let may_hang = |index: &u64| is_grouped(&source()(*index));
+        let is_sample = |index: u64| source()(index).hash().unwrap().number().is_multiple_of(RUN_EVERY);
+        let later = (BLOCK..2 * BLOCK).filter(may_hang).find(|index| !is_sample(*index)).unwrap();
+        assert_eq!(outlook(&forecast, later), Outlook::Runs);
+        for index in 0..BLOCK / 2 {
+            forecast.add(&record(index, is_grouped, None));
+        }
+        assert_eq!(outlook(&forecast, later), Outlook::Waits);
+        assert!(!forecast.is_final(later));
     }
 
     #[test]

@@ -42,12 +42,12 @@ impl RanCase {
     }
 }
 
-/// The conditions under which nearly all cases hang, as far as these cases tell: at least six hang that satisfy one, and ten for each
+/// The conditions under which nearly all cases hang, as far as these cases tell: at least `fewest` hang that satisfy one, and ten for each
 /// that does not hang. The condition of most hangs comes first.
-pub fn hang_conditions(ran: &[&RanCase]) -> Vec<Trigger> {
+pub fn hang_conditions(ran: &[&RanCase], fewest: u64) -> Vec<Trigger> {
     let mut conditions = Vec::new();
     while conditions.len() < MOST_CONDITIONS
-        && let Some(condition) = next_condition(ran, &conditions)
+        && let Some(condition) = next_condition(ran, &conditions, fewest)
     {
         conditions.push(condition);
     }
@@ -64,11 +64,11 @@ pub fn predicted_hang<'a>(conditions: &'a [Trigger], case: &Case) -> Option<&'a 
 }
 
 /// The condition of most of the hangs that the `known` ones do not predict.
-fn next_condition(ran: &[&RanCase], known: &[Trigger]) -> Option<Trigger> {
+fn next_condition(ran: &[&RanCase], known: &[Trigger], fewest: u64) -> Option<Trigger> {
     let open: Vec<&RanCase> =
         ran.iter().copied().filter(|case| !case.hung || !case.satisfies(known)).collect();
     let hung = open.iter().filter(|case| case.hung).count() as u64;
-    if hung < FEWEST_HANGS {
+    if hung < fewest {
         return None;
     }
     let mut starts: Vec<&DescribedNode> = Vec::new();
@@ -79,7 +79,7 @@ fn next_condition(ran: &[&RanCase], known: &[Trigger]) -> Option<Trigger> {
     }
     let mut best = None;
     for start in starts {
-        let candidates = Candidates::of(start, &open);
+        let candidates = Candidates::of(start, &open, fewest);
         let Some(condition) = candidates.best() else { continue };
         let worth = condition.worth();
         if best.as_ref().is_none_or(|(best, _)| *best < worth) {
@@ -97,6 +97,8 @@ struct Candidates<'a> {
     operator: &'a str,
     /// By node of this operator of all cases: the place of its case.
     cases: Vec<usize>,
+    /// How many cases must hang that satisfy a condition.
+    fewest: u64,
     /// By case: whether it hung.
     hung: Vec<bool>,
     /// What holds for the node that hangs, the simplest first, each with whether it holds for each of the nodes. No two hold for the same.
@@ -118,8 +120,8 @@ impl Condition {
         (diverging.saturating_sub(needed), Reverse(self.facts.len()))
     }
 
-    fn predicts(&self) -> bool {
-        self.tally.diverging >= FEWEST_HANGS && self.worth().0 > 0
+    fn predicts(&self, fewest: u64) -> bool {
+        self.tally.diverging >= fewest && self.worth().0 > 0
     }
 
     /// How much the condition tells about the hangs that satisfy it, in bits, if without it `all` cases were known to be as they are.
@@ -133,7 +135,7 @@ impl Condition {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(start: &'a DescribedNode, ran: &[&'a RanCase]) -> Self {
+    fn of(start: &'a DescribedNode, ran: &[&'a RanCase], fewest: u64) -> Self {
         let of_case = |(place, case): (usize, &&'a RanCase)| {
             let case: &'a RanCase = case;
             let alike = case.nodes.iter().filter(|node| node.operator == start.operator);
@@ -148,18 +150,19 @@ impl<'a> Candidates<'a> {
             }
         }
         let hung = ran.iter().map(|case| case.hung).collect();
-        Self { operator: &start.operator, cases, hung, facts }
+        Self { operator: &start.operator, cases, fewest, hung, facts }
     }
 
     /// The condition that predicts most hangs, with few exceptions; `None` if none does.
     fn best(&self) -> Option<Condition> {
         let always = self.condition(Vec::new(), &self.satisfying(&[]));
         let all = always.tally;
-        let (mut best, mut stems) = (Some(always.clone()).filter(Condition::predicts), vec![always]);
+        let (mut best, mut stems) =
+            (Some(always.clone()).filter(|always| always.predicts(self.fewest)), vec![always]);
         for _ in 0..MOST_FACTS {
             let mut longer: Vec<_> = stems.iter().flat_map(|stem| self.longer(stem)).collect();
             longer.sort_by(|one, other| other.gain(all).total_cmp(&one.gain(all)));
-            let predicting = longer.iter().filter(|condition| condition.predicts()).cloned();
+            let predicting = longer.iter().filter(|condition| condition.predicts(self.fewest)).cloned();
             // of several that are equally good, the shortest, and the simplest of these
             best = predicting.rev().chain(best).max_by_key(Condition::worth);
             longer.truncate(MOST_STEMS);
@@ -178,7 +181,7 @@ impl<'a> Candidates<'a> {
             let facts = stem.facts.iter().copied().chain([place]).collect();
             (narrower.len() < nodes.len()).then(|| self.condition(facts, &narrower))
         });
-        further.filter(|condition| condition.tally.diverging >= FEWEST_HANGS).collect()
+        further.filter(|condition| condition.tally.diverging >= self.fewest).collect()
     }
 
     /// The nodes for which all of these facts hold.
@@ -232,7 +235,10 @@ mod tests {
 
     fn conditions(cases: &[Case], hangs: impl Fn(&Case) -> bool) -> Vec<String> {
         let ran: Vec<_> = cases.iter().map(|case| RanCase::new(case, hangs(case))).collect();
-        hang_conditions(&ran.iter().collect::<Vec<_>>()).iter().map(Trigger::condition).collect()
+        hang_conditions(&ran.iter().collect::<Vec<_>>(), FEWEST_HANGS)
+            .iter()
+            .map(Trigger::condition)
+            .collect()
     }
 
     #[test]
@@ -258,7 +264,7 @@ mod tests {
     fn only_cases_that_satisfy_a_condition_are_predicted_to_hang() {
         let cases = cases(400);
         let ran: Vec<_> = cases[..200].iter().map(|case| RanCase::new(case, grouped(case))).collect();
-        let conditions = hang_conditions(&ran.iter().collect::<Vec<_>>());
+        let conditions = hang_conditions(&ran.iter().collect::<Vec<_>>(), FEWEST_HANGS);
         for case in &cases[200..] {
             assert_eq!(predicted_hang(&conditions, case).is_some(), grouped(case));
         }
