@@ -3,8 +3,8 @@
 use std::{error::Error, fs, path::PathBuf};
 
 use twinfer_case::{
-    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Kind,
-    Machine, Note, Observation, Outcome, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
+    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable,
+    Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
     VariantRecord, Verdict,
 };
 use twinfer_fuzz::{generated, joined};
@@ -60,7 +60,7 @@ fn frames() -> Done {
     let variant: Variant = "ort:cpu,opt=off".parse()?;
     let mut greeting = Vec::new();
     let said =
-        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()], device_memory: None };
+        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()], device_memory: None, fills: vec![Fillable::Outputs] };
     said.write(&mut greeting)?;
     seed("from_worker", "hello", &greeting)?;
     let mut hello = Vec::new();
@@ -117,6 +117,7 @@ fn answer(case: &Case, task: &Task) -> Result<Vec<u8>, Box<dyn Error>> {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     };
     FromWorker::Answer { hash: task.hash, variant: 0, observation, last: false }.write(&mut bytes)?;
     Ok(bytes)
@@ -234,6 +235,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let verdicts = [
         Verdict::Conforms,
         Verdict::Vacuous,
+        Verdict::LeftOut("Conv where group > 1".to_owned()),
         Verdict::Unsupported("rule".to_owned()),
         Verdict::Unspecified("rule".to_owned()),
         Verdict::Diverges(vec![divergence]),

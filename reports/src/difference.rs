@@ -178,6 +178,8 @@ pub(crate) fn described(finding: &FindingCount) -> String {
 pub struct RunFindings {
     report: Report,
     tried: BTreeSet<CaseHash>,
+    /// Cases that a variant of a backend left out because others hang.
+    left_out: BTreeMap<BackendName, BTreeSet<CaseHash>>,
     by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
 }
 
@@ -199,6 +201,9 @@ impl RunFindings {
         // a case that was not triaged has unknown findings
         if record.open.is_empty() {
             self.tried.insert(record.case);
+        }
+        for left_out in record.variants.iter().filter(|variant| !variant.has_run()) {
+            self.left_out.entry(left_out.variant.backend.clone()).or_default().insert(record.case);
         }
         for slug in &record.findings {
             self.by_slug.entry(slug.clone()).or_default().insert(record.case);
@@ -230,8 +235,12 @@ impl RunFindings {
     /// Whether `other` ran one of the cases of a finding of this run on the finding's backend, and knows what it shows.
     fn is_tried_by(&self, finding: &FindingCount, other: &Self) -> bool {
         let backend = self.backend_of(&finding.slug);
+        let left_out = backend.and_then(|backend| other.left_out.get(backend));
+        let is_tried = |case: &CaseHash| {
+            other.tried.contains(case) && left_out.is_none_or(|left_out| !left_out.contains(case))
+        };
         backend.is_none_or(|backend| other.has_backend(backend))
-            && !self.cases_of(&finding.slug).is_disjoint(&other.tried)
+            && self.cases_of(&finding.slug).iter().any(is_tried)
     }
 
     /// The backend of a finding; `None` if the run does not hold the finding itself.

@@ -7,7 +7,7 @@ use crate::{
     markup::{markdown_code, markdown_text},
     numbers::{capitalized, counted},
     poison,
-    summary::{budget, findings_title, sentence, verdicts},
+    summary::{budget, findings_title, left_out, sentence, verdicts},
     table::Table,
     uncompared,
 };
@@ -26,6 +26,7 @@ pub(crate) fn render(report: &Report) -> String {
             markdown_code(&given_up.variant.to_string())
         )
     }));
+    parts.extend(left_out(report).map(|sentence| format!("{}.", markdown_text(&capitalized(&sentence)))));
     parts.push(table(&verdicts(report)));
     if let Some(title) = ladder::title(report) {
         parts.extend([format!("{}:", capitalized(&title)), table(&ladder::table(report))]);

@@ -114,8 +114,18 @@ fn totals(report: &Report) -> Vec<Styled> {
 pub(crate) fn troubles(report: &Report) -> Vec<Styled> {
     let early = ending::sentence(report).map(Styled::bad);
     let disabled = disabled(report).map(Styled::bad);
-    let others = replaced(report).into_iter().chain(not_reproduced(report)).map(Styled::plain);
+    let others = left_out(report).chain(replaced(report)).chain(not_reproduced(report)).map(Styled::plain);
     early.into_iter().chain(disabled).chain(others).collect()
+}
+
+/// The cases that did not run because earlier ones hung, one sentence for each variant and condition.
+pub(crate) fn left_out(report: &Report) -> impl Iterator<Item = String> {
+    report.summary.variants.iter().flat_map(|variant| {
+        variant.left_out.iter().map(|(condition, cases)| {
+            let cases = counted(*cases, "case", "cases");
+            format!("{cases} left out on {}, where cases like them hang: {condition}", variant.variant)
+        })
+    })
 }
 
 /// The workers that were replaced, one sentence for each reason.
@@ -230,6 +240,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     );
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
+    add("left out, because cases hang", counts(&variant.left_out));
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
     add("off by the rounding of an algorithm", nonzero(variant.algorithm_rounding));
     add("quantized operators", counts(&variant.quantized_execution));

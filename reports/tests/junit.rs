@@ -109,7 +109,13 @@ fn tests(document: &str) -> Vec<(String, String)> {
 
 #[test]
 fn document_satisfies_the_schema_of_jenkins() {
-    for events in [fixture::events(), fixture::escalation_events(), fixture::poison_events()] {
+    let of_all = [
+        fixture::events(),
+        fixture::escalation_events(),
+        fixture::poison_events(),
+        fixture::left_out_events(),
+    ];
+    for events in of_all {
         assert!(!tests(&Format::Junit.render(&Report::of(&events))).is_empty());
     }
 }

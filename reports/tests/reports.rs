@@ -15,7 +15,7 @@ use std::{
 
 use twinfer_case::{
     Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, RunEnd, SegmentCounts,
-    Signature, Summary, Verdict,
+    Signature, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
@@ -167,6 +167,24 @@ fn poisoned_cases_appear_in_every_format() {
             }
         };
         assert!(is_labeled, "{text}");
+    }
+}
+
+#[test]
+fn left_out_cases_appear_in_every_format() {
+    console::set_colors_enabled(false);
+    let report = Report::of(&fixture::left_out_events());
+    insta::assert_snapshot!(Format::Terminal.render(&report));
+    for format in Format::ALL {
+        let text = format.render(&report);
+        let count = match format {
+            Format::Terminal => "2 cases left out on trt-rtx",
+            Format::Json => "\"left_out\"",
+            Format::Junit => "left out because cases like it hang: 2 cases",
+            Format::Markdown | Format::Html => "left out",
+        };
+        assert!(text.contains(count), "{text}");
+        assert!(text.contains("Conv where group") || format == Format::Junit, "{text}");
     }
 }
 
@@ -379,6 +397,28 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
     assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
     let text = difference.render(Format::Terminal).unwrap();
     assert!(text.contains(&format!("not run  by the later run: {slug}")), "{text}");
+}
+
+#[test]
+fn finding_whose_cases_the_other_run_left_out_is_not_gone() {
+    let mut without = RunFindings::default();
+    for event in fixture::events() {
+        match event {
+            Event::CaseFinished { mut record } => {
+                record.findings.clear();
+                for variant in &mut record.variants {
+                    *variant = VariantRecord::left_out(variant.variant.clone(), "Conv".to_owned());
+                }
+                without.on_event(&Event::CaseFinished { record });
+            }
+            Event::FindingRecorded { .. } => {}
+            other => without.on_event(&other),
+        }
+    }
+    let of_rtx = fixture::findings().remove(0);
+    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == of_rtx.signature.slug());
+    assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
 }
 
 #[test]

@@ -93,6 +93,7 @@ impl Tally {
         verdicts.compared += u64::from(variant.compared);
         match &variant.verdict {
             Verdict::Conforms => verdicts.conforms += 1,
+            Verdict::LeftOut(condition) => panic!("cases hang: {condition}"),
             Verdict::Vacuous => verdicts.vacuous += 1,
             Verdict::Unspecified(entry) => {
                 verdicts.unspecified += 1;

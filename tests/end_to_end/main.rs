@@ -31,6 +31,7 @@ mod survey;
 mod survival;
 mod terminal;
 mod trust;
+mod unwritten;
 
 use twinfer_tests::{Twinfer, executable};
 

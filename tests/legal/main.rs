@@ -115,6 +115,7 @@ impl Tally {
         self.cases += 1;
         *match &record.verdict {
             Verdict::Conforms => &mut self.conforms,
+            Verdict::LeftOut(condition) => panic!("cases hang: {condition}"),
             Verdict::Vacuous => &mut self.vacuous,
             Verdict::Unspecified(_) => &mut self.unspecified,
             Verdict::Unsupported(_) | Verdict::Diverges(_) => &mut self.diverges,

@@ -45,6 +45,11 @@ pub trait Backend {
     /// Runs `task` as far as it can, and reports every stage to `progress` before entering it.
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation;
 
+    /// Whether the backend fills output buffers as [the task says](Task::filling) before each run.
+    fn fills_outputs(&self) -> bool {
+        false
+    }
+
     /// Whether state that the backend keeps between cases is lost, so that later cases would fail through no fault of their
     /// own: after an illegal address, for instance, every call in a CUDA context fails.
     fn is_lost(&self) -> bool {

@@ -9,8 +9,8 @@
 //!
 //! What graph optimizations made of a graph with quantizers is read from the model that the session writes into memory.
 //!
-//! Output buffers are allocated here and poisoned wherever the session knows the output's shape before it runs. A
-//! CUDA session computes into device memory of its own and copies, so that poison shows there only what was not
+//! Output buffers are allocated here and filled wherever the session knows the output's shape before it runs. A
+//! CUDA session computes into device memory of its own and copies, so that the filling shows there only what was not
 //! copied.
 
 mod capabilities;
@@ -147,13 +147,18 @@ impl Backend for Ort {
             Err(outcome) => return recorder.finish(outcome),
         };
         recorder.enter(Stage::Execute);
+        let filling = task.filling.outputs.unwrap_or_default();
         for inputs in &task.runs {
-            match session.run(inputs) {
+            match session.run(inputs, filling) {
                 Ok(outputs) => recorder.push_run(outputs),
                 Err(outcome) => return recorder.finish(outcome),
             }
         }
         recorder.finish(Outcome::Ok)
+    }
+
+    fn fills_outputs(&self) -> bool {
+        true
     }
 
     fn is_lost(&self) -> bool {

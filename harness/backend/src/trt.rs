@@ -7,7 +7,7 @@
 //! as later releases leave them out by default, so that no other library decides what a build contains. Without a
 //! GPU, TensorRT-RTX goes as far as the build; TensorRT needs one to make a builder.
 //!
-//! Output buffers are poisoned before every run.
+//! Output buffers are filled before every run.
 
 mod capabilities;
 mod device;
@@ -265,6 +265,10 @@ impl Backend for Trt {
         let mut recorder = Recorder::start(Stage::Parse, self.log.clone(), progress);
         let outcome = self.observe(task, &mut recorder).err().unwrap_or(Outcome::Ok);
         recorder.finish(outcome)
+    }
+
+    fn fills_outputs(&self) -> bool {
+        true
     }
 
     fn is_lost(&self) -> bool {

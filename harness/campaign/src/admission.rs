@@ -36,6 +36,8 @@ pub struct Admission<'a> {
     earlier: Earlier,
     /// Cases without a verdict, by their index in the campaign.
     under_way: BTreeSet<u64>,
+    /// Those of them that run once it is known that they are not left out.
+    waiting: BTreeSet<u64>,
     admitted: u64,
     judged: u64,
     recorded: u64,
@@ -63,6 +65,7 @@ impl<'a> Admission<'a> {
             sender: Some(sender),
             earlier,
             under_way: BTreeSet::new(),
+            waiting: BTreeSet::new(),
             admitted: 0,
             judged: 0,
             recorded: 0,
@@ -80,11 +83,14 @@ impl<'a> Admission<'a> {
     /// Hands out as many indices as keep the generator threads and the executors busy.
     pub fn admit(&mut self) {
         while let Some(sender) = &self.sender {
-            if self.is_spent() {
-                self.end();
-            } else if self.is_asked_to_stop() {
+            if self.is_asked_to_stop() && !self.is_spent() {
                 self.is_interrupted = true;
                 self.end();
+            } else if self.is_spent() {
+                if self.waiting.is_empty() || self.is_asked_to_stop() {
+                    self.end();
+                }
+                return;
             } else {
                 let index = self.index(self.admitted);
                 if !self.has_room() || sender.send(index).is_err() {
@@ -101,7 +107,19 @@ impl<'a> Admission<'a> {
             Budget::Cases(_) => MAX_UNDECIDED,
             Budget::Seconds(_) => MAX_UNDECIDED_FOR_TIME,
         };
-        self.admitted - self.judged < self.window() && self.admitted - self.recorded < most_undecided
+        self.admitted - self.judged - (self.waiting.len() as u64) < self.window()
+            && self.admitted - self.recorded < most_undecided
+    }
+
+    /// The case at `index` runs later.
+    pub fn wait(&mut self, index: u64) {
+        self.waiting.insert(index);
+    }
+
+    /// Hands out again the waiting cases that need wait no longer.
+    pub fn resume(&mut self, is_over: impl Fn(u64) -> bool) {
+        let Some(sender) = &self.sender else { return };
+        self.waiting.retain(|index| !(is_over(*index) && sender.send(*index).is_ok()));
     }
 
     /// Hands out no more.
@@ -147,6 +165,11 @@ impl<'a> Admission<'a> {
     /// Counts the case at `index` as one that has all its verdicts.
     pub fn settled(&mut self, index: u64) {
         self.under_way.remove(&index);
+    }
+
+    /// How many cases before the one at `index` have no verdict.
+    pub fn unsettled_before(&self, index: u64) -> u64 {
+        self.under_way.range(..index).count() as u64
     }
 
     /// Every case before this index has all its verdicts.

@@ -5,7 +5,7 @@ use twinfer_case::{
     BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, Summary, TrustedVariant,
     VariantInfo,
 };
-use twinfer_store::{Journal, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
+use twinfer_store::{Journal, Records, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
 use twinfer_triage::{Catalog, Dedup, Findings, Investigator, TriageError};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
@@ -21,6 +21,7 @@ use crate::{
     event_log,
     first_workers::{FirstWorkers, device_use},
     generator::Generator,
+    hang_forecast::HangForecast,
     judging::Judge,
     run_state::RunState,
     rung::Rung,
@@ -99,7 +100,9 @@ impl Campaign {
         let libraries = self.options.libraries.wait()?;
         let first = first?;
         let run = self.run_info(&first, &libraries)?;
-        let (state, earlier, known, run) = self.open_run(directory, run, libraries)?;
+        let variants = self.pools.len();
+        let forecast = HangForecast::new(Arc::clone(&self.source), &self.options, variants);
+        let (state, earlier, known, run) = self.open_run(directory, run, libraries, &forecast)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
@@ -108,7 +111,7 @@ impl Campaign {
             sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
         }
         let mut workforce = Vec::new();
-        let ended = self.dispatch(first, &run.variants, &known, (state, earlier), &mut |event| {
+        let ended = self.dispatch(first, &run.variants, (&known, forecast), (state, earlier), &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
             }
@@ -147,6 +150,7 @@ impl Campaign {
         directory: &RunDirectory,
         run: RunInfo,
         libraries: Libraries,
+        forecast: &HangForecast,
     ) -> Result<(RunState, Earlier, Catalog, RunInfo), CampaignError> {
         let mut findings = Findings::open(directory, &self.options.known, libraries)?;
         let known = findings.catalog().clone();
@@ -160,6 +164,12 @@ impl Campaign {
                 let resumed = Journal::resume(directory, &run, &|slug| findings.stored(slug))?;
                 let Resumed { run, journal, summary, mut settled, open, missing } = resumed;
                 findings.resume(&summary)?;
+                for record in Records::open(directory.path(), &run)? {
+                    let record = record?;
+                    if !open.contains_key(&record.index) {
+                        forecast.add(&record);
+                    }
+                }
                 (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
                 let reached = summary.cases + missing.len() as u64;
                 let mut unsettled: Vec<_> = open.keys().copied().chain(missing).collect();
@@ -175,7 +185,7 @@ impl Campaign {
         &self,
         first: FirstWorkers,
         variants: &[VariantInfo],
-        known: &Catalog,
+        (known, forecast): (&Catalog, HangForecast),
         (state, earlier): (RunState, Earlier),
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(Summary, RunEnd), CampaignError> {
@@ -186,12 +196,13 @@ impl Campaign {
         let (escalation_queue, escalations) = EscalationQueue::new();
         let (queues, items): (Vec<_>, Vec<_>) = self.pools.iter().map(|_| unbounded()).unzip();
         let sender = || EventSender::new(event_sender.clone());
-        let oracle = &self.options.oracle;
+        let (oracle, forecast) = (&self.options.oracle, Arc::new(forecast));
         let bases = variants.iter().filter(|info| info.rung_of.is_none());
         let generator = Generator {
             source: Arc::clone(&self.source),
             oracle: Arc::clone(oracle),
             arithmetics: bases.map(|info| info.description.arithmetic).collect(),
+            forecast: Arc::clone(&forecast),
             queues,
             repeat_every: self.options.repeat_every,
         };
@@ -248,8 +259,15 @@ impl Campaign {
             let limits = Limits { at_once, at_once_alone, patience, order };
             let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
             let admission = Admission::new(&self.options, index_sender, earlier);
-            let dispatcher =
-                Dispatcher::new(triage_workers, admission, executed_sender, escalation_queue, triage, state);
+            let dispatcher = Dispatcher::new(
+                triage_workers,
+                admission,
+                executed_sender,
+                escalation_queue,
+                triage,
+                forecast,
+                state,
+            );
             let ended = dispatcher.run(&events, sink);
             // what is still under way is no part of the campaign, and may take as long as its deadline
             self.host.kill_workers();

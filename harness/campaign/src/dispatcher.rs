@@ -22,6 +22,7 @@ use crate::{
     admission::Admission,
     decide::{Counts, Decision, Question, decide},
     escalation_thread::EscalationQueue,
+    hang_forecast::HangForecast,
     resolution::Resolution,
     run_state::RunState,
     stage_event::StageEvent,
@@ -42,6 +43,9 @@ pub struct Dispatcher<'scope, 'env> {
     escalations: EscalationQueue,
     /// Cases with verdicts that run at stronger options, by their index in the campaign.
     escalated: BTreeMap<u64, JudgedCase>,
+    forecast: Arc<HangForecast>,
+    /// Cases with all their verdicts, some of which variants may leave out by what earlier blocks come to, by their index in the campaign.
+    unsifted: BTreeMap<u64, JudgedCase>,
     /// Cases whose divergences are to be decided.
     undecided: Undecided,
     triage: TriageQueue<'scope, 'env>,
@@ -70,6 +74,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         judges: Sender<ExecutedCase>,
         escalations: EscalationQueue,
         triage: TriageQueue<'scope, 'env>,
+        forecast: Arc<HangForecast>,
         state: RunState,
     ) -> Self {
         let runs_every_case = |workers: &&TriageWorkers| workers.info().rung_of.is_none();
@@ -80,6 +85,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             pending: PendingCases::new(variants.iter().filter(runs_every_case).count(), judges),
             escalations,
             escalated: BTreeMap::new(),
+            forecast,
+            unsifted: BTreeMap::new(),
             undecided: Undecided::default(),
             triage,
             state,
@@ -97,6 +104,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         events: &Receiver<StageEvent>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(Summary, RunEnd), CampaignError> {
+        // an earlier part of the campaign has verdicts to learn from
+        self.sift()?;
         loop {
             // its index goes to a generator thread
             self.admission.admit();
@@ -111,6 +120,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                 match event {
                     // it is encoded and queued for an executor of each variant, and golden has computed its reference
                     StageEvent::Prepared(case) => self.pending.add_prepared(*case),
+                    // it is predicted to hang, by what is not final yet
+                    StageEvent::Waits(index) => self.wait(index),
                     // a worker has answered; the last answer sends the case to a judge
                     StageEvent::Observed(observed) => self.pending.add_observed(*observed),
                     // the checks have drawn its verdicts; a suspicious case, or one of a sample, runs again at stronger options
@@ -161,9 +172,46 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         self.settle(case)
     }
 
-    /// Records a case that has all its verdicts, unless it has divergences to be decided first.
+    /// Has a case run once it is known whether it is left out.
+    fn wait(&mut self, index: u64) {
+        self.admission.wait(index);
+        self.admission.resume(|index| self.forecast.is_final(index));
+    }
+
+    /// Takes a case that has all its verdicts.
     fn settle(&mut self, case: JudgedCase) -> Result<(), CampaignError> {
         self.admission.settled(case.index);
+        self.unsifted.insert(case.index, case);
+        self.sift()
+    }
+
+    /// Takes on the cases of which it is known which variants leave them out. A block that is complete tells that of the next one.
+    fn sift(&mut self) -> Result<(), CampaignError> {
+        loop {
+            while let Some(case) = self.next_sifted() {
+                self.take_on(case)?;
+            }
+            if !self.forecast.learn_block_before(self.admission.all_settled_before()) {
+                return Ok(());
+            }
+            self.admission.resume(|index| self.forecast.is_final(index));
+        }
+    }
+
+    fn next_sifted(&mut self) -> Option<JudgedCase> {
+        let first = self.unsifted.first_entry()?;
+        let index = *first.key();
+        let is_known = self.forecast.is_final(index)
+            || self.forecast.is_free(index, |start| self.admission.unsettled_before(start));
+        is_known.then(|| first.remove())
+    }
+
+    /// Records a case, unless it has divergences to be decided first.
+    fn take_on(&mut self, mut case: JudgedCase) -> Result<(), CampaignError> {
+        if !case.is_final {
+            case.leave_out(self.forecast.left_out(&case.record), self.variants);
+        }
+        self.forecast.add(&case.record);
         if case.suspects.is_empty() {
             return self.record(case);
         }

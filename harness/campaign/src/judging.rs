@@ -40,7 +40,8 @@ impl Judge<'_> {
         let disagreements = self.disagreements(&executed);
         let ExecutedCase { prepared, observed } = executed;
         let may_escalate = self.escalation.may_escalate(prepared.case.task.hash);
-        let first = observed.first().filter(|_| may_escalate).map(|(first, _)| first.observation.clone());
+        let first = observed.first().filter(|(first, _)| may_escalate && first.variant == 0);
+        let first = first.map(|(first, _)| first.observation.clone());
         let (mut variants, mut suspects, mut open) =
             (Vec::with_capacity(self.variants.len()), Vec::new(), Vec::new());
         for ((observed, repeat), disagreement) in observed.into_iter().zip(disagreements) {
@@ -52,7 +53,12 @@ impl Judge<'_> {
             variants.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
-        let PreparedCase { index, case, references, .. } = prepared;
+        let PreparedCase { index, case, references, left_out, is_final, .. } = prepared;
+        for (place, condition) in left_out.iter().enumerate() {
+            let variant = &self.variants[place].info().variant;
+            let left_out = condition.iter().map(|one| VariantRecord::left_out(variant.clone(), one.clone()));
+            variants.splice(place..place, left_out);
+        }
         let micros = variants.iter().map(VariantRecord::micros).sum();
         let record = CaseRecord {
             format: JOURNAL_FORMAT,
@@ -65,7 +71,8 @@ impl Judge<'_> {
             open,
             macs: case.macs,
         };
-        let rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
+        let mut rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
+        rungs.retain(|rung| self.is_above_one_that_ran(*rung, &left_out));
         let escalation = first.filter(|_| !rungs.is_empty()).map(|first| Escalation {
             index,
             case,
@@ -73,7 +80,7 @@ impl Judge<'_> {
             first,
             rungs,
         });
-        Ok((JudgedCase { index, record, suspects, resolved: Vec::new() }, escalation))
+        Ok((JudgedCase { index, record, is_final, suspects, resolved: Vec::new() }, escalation))
     }
 
     fn judge_variant(
@@ -107,6 +114,13 @@ impl Judge<'_> {
         Ok((record, suspects))
     }
 
+    /// Whether the variant below a rung has run the case.
+    fn is_above_one_that_ran(self, rung: usize, left_out: &[Option<String>]) -> bool {
+        let base = self.variants[rung].info().rung_of.as_ref();
+        let place = self.variants.iter().position(|workers| Some(&workers.info().variant) == base);
+        place.and_then(|place| left_out.get(place)).is_none_or(Option::is_none)
+    }
+
     /// What golden computes for the variant of `observed`.
     fn references(self, prepared: &PreparedCase, observed: &Observed) -> Arc<[RunReference]> {
         prepared.references.of(self.variants[observed.variant].info().description.arithmetic)
@@ -114,7 +128,9 @@ impl Judge<'_> {
 
     /// For each variant, how it differs from the first one on a case that golden cannot decide.
     fn disagreements(self, ExecutedCase { prepared, observed }: &ExecutedCase) -> Vec<Option<String>> {
-        let Some((first, _)) = observed.first() else { return Vec::new() };
+        let Some((first, _)) = observed.first().filter(|(first, _)| first.variant == 0) else {
+            return vec![None; observed.len()];
+        };
         let disagreement = |(other, _): &(Observed, Option<Observed>)| {
             let other = Some(other).filter(|other| other.variant != first.variant)?;
             let references = [other, first].map(|one| self.references(prepared, one));

@@ -33,6 +33,7 @@ mod escalation_thread;
 mod event_log;
 mod first_workers;
 mod generator;
+mod hang_forecast;
 mod judging;
 mod library_check;
 mod options;

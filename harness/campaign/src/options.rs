@@ -58,6 +58,8 @@ pub struct Options {
     pub minimize: bool,
     /// Whether experiments find out what explains a finding, and under which condition it shows.
     pub experiments: bool,
+    /// Whether cases run that are predicted to hang because earlier ones did.
+    pub run_hangs: bool,
     /// The reference semantics.
     pub oracle: Oracle,
     /// Which cases run again on the rungs above their variants; if `None`, no case does.
@@ -97,6 +99,7 @@ impl Options {
             scrutiny: Scrutiny::default(),
             minimize: true,
             experiments: true,
+            run_hangs: false,
             oracle: golden(),
             ladder: None,
             poison_every: NonZeroU64::new(64),
@@ -138,6 +141,7 @@ impl Options {
         let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
         Ok(Settings {
             minimize: self.minimize,
+            run_hangs: self.run_hangs,
             repeat_every: self.repeat_every,
             fresh_every: self.fresh_every,
             deadlines: stages.map(millis).into(),

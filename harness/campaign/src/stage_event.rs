@@ -14,6 +14,8 @@ use crate::{
 pub enum StageEvent {
     /// A case is generated, queued for the executors, and has its reference.
     Prepared(Box<PreparedCase>),
+    /// The case at this index runs once it is known that it is not left out.
+    Waits(u64),
     /// An executor has an observation of a case.
     Observed(Box<Observed>),
     /// A case has its verdicts, and runs again at stronger options if there is an escalation.

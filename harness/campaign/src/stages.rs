@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{CaseRecord, EncodedCase, Observation, Variant, VariantRecord};
+use twinfer_case::{CaseRecord, EncodedCase, Note, Observation, Variant, VariantRecord};
 use twinfer_checks::CaseReferences;
 use twinfer_triage::Suspect;
 use twinfer_workers::{Observed, TriageWorkers};
@@ -16,12 +16,16 @@ pub struct PreparedCase {
     pub references: CaseReferences,
     /// Whether it runs twice.
     pub repeated: bool,
+    /// By variant that runs every case: the condition for which it leaves the case out, which is predicted to hang.
+    pub left_out: Vec<Option<String>>,
+    /// Whether what earlier blocks come to changes nothing about that.
+    pub is_final: bool,
 }
 
 /// A case with everything that its verdicts depend on.
 pub struct ExecutedCase {
     pub prepared: PreparedCase,
-    /// By variant: the observation, and that of the second run if there was one.
+    /// By variant that ran it: the observation, and that of the second run if there was one.
     pub observed: Vec<(Observed, Option<Observed>)>,
 }
 
@@ -31,6 +35,8 @@ pub struct JudgedCase {
     pub index: u64,
     /// What the journal will say of it; findings are added as suspects are resolved.
     pub record: CaseRecord,
+    /// Whether what earlier blocks come to does not change which variants leave the case out.
+    pub is_final: bool,
     /// What diverges, by variant and cause, in order, and is not resolved yet.
     pub suspects: Vec<Arc<Suspect>>,
     /// The suspects before them, each with the index of the finding that it shows.
@@ -41,6 +47,33 @@ impl JudgedCase {
     /// The finding that the case showed at a weaker option, if `suspect` is the same divergence at a stronger one.
     pub fn shown_below(&self, suspect: &Suspect) -> Option<usize> {
         self.resolved.iter().find(|(lower, _)| suspect.repeats(lower)).map(|(_, finding)| *finding)
+    }
+
+    /// Forgets what the case came to on variants that leave it out, each with the condition for which it does, and on the rungs above them. If
+    /// that is the first variant, nothing is said of differences from it.
+    pub fn leave_out(&mut self, left_out: Vec<Option<String>>, variants: &[TriageWorkers]) {
+        let compares_with_none = left_out.first().is_some_and(Option::is_some);
+        for (place, condition) in left_out.into_iter().enumerate() {
+            let Some(condition) = condition else { continue };
+            let variant = &variants[place].info().variant;
+            let is_above = |rung: &Variant| {
+                let mut infos = variants.iter().map(TriageWorkers::info).filter(|info| info.variant == *rung);
+                infos.any(|info| {
+                    info.rung_of.as_ref() == Some(variant) || compares_with_none && info.rung_of.is_some()
+                })
+            };
+            self.record.variants.retain(|record| !is_above(&record.variant));
+            self.suspects.retain(|suspect| {
+                let suspected = &variants[suspect.variant].info().variant;
+                suspected != variant && !is_above(suspected)
+            });
+            self.record.open.retain(|open| open != variant && !is_above(open));
+            self.record.variants[place] = VariantRecord::left_out(variant.clone(), condition);
+        }
+        if compares_with_none {
+            let is_difference = |note: &Note| matches!(note, Note::Differs(_));
+            self.record.variants.iter_mut().for_each(|one| one.notes.retain(|note| !is_difference(note)));
+        }
     }
 
     /// Records that a suspect of `variant` is not decided.

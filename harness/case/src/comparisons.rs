@@ -82,6 +82,8 @@ pub enum UncomparedReason {
     Unsupported(String),
     /// The specification leaves it open by this rule, or golden does not support it and no other variant went as far.
     Unspecified(String),
+    /// It did not run, because earlier cases hung under this condition.
+    LeftOut(String),
     /// The error bound is so wide that agreement means nothing.
     Vacuous,
     /// It diverges in this way before the deepest stage that the backend reaches.
@@ -96,6 +98,7 @@ impl Uncompared {
         let reason = match &record.verdict {
             Verdict::Unsupported(rule) => UncomparedReason::Unsupported(rule.clone()),
             Verdict::Unspecified(rule) => UncomparedReason::Unspecified(rule.clone()),
+            Verdict::LeftOut(condition) => UncomparedReason::LeftOut(condition.clone()),
             Verdict::Vacuous => UncomparedReason::Vacuous,
             Verdict::Conforms => UncomparedReason::Incomplete,
             Verdict::Diverges(divergences) => divergences
@@ -137,6 +140,7 @@ impl fmt::Display for UncomparedReason {
         match self {
             Self::Unsupported(rule) => write!(f, "unsupported ({rule})"),
             Self::Unspecified(rule) => write!(f, "unspecified ({rule})"),
+            Self::LeftOut(condition) => write!(f, "left out (cases hang: {condition})"),
             Self::Vacuous => f.write_str("undecided (rounding may explain any difference)"),
             Self::Diverges(kind) => write!(f, "diverging ({kind})"),
             Self::Incomplete => f.write_str("not carried to the last stage"),

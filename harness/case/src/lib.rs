@@ -33,6 +33,7 @@ mod event;
 mod fact;
 mod fallback;
 mod file;
+mod filling;
 mod finding;
 mod finding_severity;
 mod ladder;
@@ -41,7 +42,6 @@ mod memory_mode;
 mod observation;
 mod option_key;
 mod own_model;
-mod poison;
 mod printable;
 mod quantizer;
 mod reach;
@@ -86,6 +86,7 @@ pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{
     LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line, read_part_in,
 };
+pub use filling::{Fillable, Filling, OutputFilling};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use finding_severity::FindingSeverity;
 pub use ladder::{InvalidLadder, Ladder, Percent};
@@ -96,7 +97,6 @@ pub use observation::{
     PrecisionSource, RunOutput, Severity, Stage, Timing,
 };
 pub use option_key::{OptionKey, OptionValue};
-pub use poison::{is_poison, poisoned};
 pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};

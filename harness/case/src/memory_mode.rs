@@ -30,7 +30,7 @@ pub enum MemoryMode {
 /// a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PoisonPattern {
-    /// A NaN in every floating-point type, FP8 included, other than the one that [output buffers](crate::poisoned) are filled with.
+    /// A NaN in every floating-point type, FP8 included, other than the one that [output buffers](crate::OutputFilling) are filled with.
     Nan,
     /// A large finite number in every floating-point type, and 123 in an 8-bit integer.
     Large,

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::{DataType, Tensor};
 
-use crate::{Algorithms, Arithmetic, BackendError, backend_error::shortened};
+use crate::{Algorithms, Arithmetic, BackendError, OutputFilling, backend_error::shortened};
 
 /// What one variant did with one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Observation {
     /// Changed guard bytes behind blocks of memory; always empty unless the variant's memory is poisoned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub out_of_bounds: Vec<OutOfBoundsWrite>,
+    /// What the buffers of the outputs held before each run, as far as they were filled.
+    #[serde(default, skip_serializing_if = "OutputFilling::is_default")]
+    pub output_filling: OutputFilling,
 }
 
 impl Observation {
@@ -44,6 +47,7 @@ impl Observation {
             log: Vec::new(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),
+            output_filling: OutputFilling::FIRST,
         }
     }
 

@@ -217,6 +217,9 @@ pub struct RunInfo {
 pub struct Settings {
     /// Whether findings are minimized.
     pub minimize: bool,
+    /// Whether cases run that are predicted to hang.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub run_hangs: bool,
     /// One case in this many runs twice in one worker; 0 for none.
     pub repeat_every: u64,
     /// One case in this many also runs in a fresh worker; 0 for none.
@@ -284,6 +287,18 @@ pub struct VariantInfo {
 }
 
 impl VariantRecord {
+    /// The record of a case that a variant did not run because earlier ones hung under this `condition`.
+    pub fn left_out(variant: Variant, condition: String) -> Self {
+        let (notes, timings) = (Vec::new(), Vec::new());
+        let verdict = Verdict::LeftOut(condition);
+        Self { variant, stage: Stage::Start, outcome: None, verdict, notes, compared: false, timings }
+    }
+
+    /// Whether the variant ran the case.
+    pub const fn has_run(&self) -> bool {
+        !matches!(self.verdict, Verdict::LeftOut(_))
+    }
+
     /// Whether the variant was compared; in a record of an earlier format, whether it has a verdict.
     pub fn is_compared(&self) -> bool {
         let has_verdict = matches!(self.verdict, Verdict::Conforms | Verdict::Diverges(_));

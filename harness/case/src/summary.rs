@@ -94,6 +94,9 @@ pub struct VariantSummary {
     pub unsupported: BTreeMap<String, u64>,
     /// Cases that the specification leaves open, by entry of the rules list.
     pub unspecified: BTreeMap<String, u64>,
+    /// Cases that did not run because earlier ones hung, by the condition that all of them satisfy.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, u64>,
     /// Divergences by kind.
     pub divergences: BTreeMap<Kind, u64>,
     /// Cases by the deepest stage reached.
@@ -186,7 +189,7 @@ impl Summary {
     /// Counts `case`, which [`record`](Self::record) has counted, as compared on the variants that show `known` on it, whatever
     /// stage they reached: what they did was compared with that finding.
     pub fn recognize(&mut self, case: &CaseRecord, known: &Finding) {
-        let shows = |record: &VariantRecord| known.is_seen_in(&record.variant);
+        let shows = |record: &VariantRecord| record.has_run() && known.is_seen_in(&record.variant);
         let recognized: Vec<_> =
             case.variants.iter().filter(|record| !record.is_compared() && shows(record)).collect();
         for record in &recognized {
@@ -243,6 +246,7 @@ impl VariantSummary {
             vacuous: 0,
             unsupported: BTreeMap::new(),
             unspecified: BTreeMap::new(),
+            left_out: BTreeMap::new(),
             divergences: BTreeMap::new(),
             stages: BTreeMap::new(),
             algorithm_rounding: 0,
@@ -295,18 +299,22 @@ impl VariantSummary {
     }
 
     fn record(&mut self, record: &VariantRecord, first_seen: Vec<Kind>) {
+        self.comparisons.record(record);
+        if let Verdict::LeftOut(condition) = &record.verdict {
+            *self.left_out.entry(condition.clone()).or_default() += 1;
+            return;
+        }
         self.micros += record.micros();
         for kind in first_seen {
             *self.first_seen.entry(kind).or_default() += 1;
         }
         *self.stages.entry(record.stage).or_default() += 1;
-        self.comparisons.record(record);
         match &record.verdict {
             Verdict::Conforms => self.conforms += 1,
             Verdict::Vacuous => self.vacuous += 1,
             Verdict::Unsupported(rule) => *self.unsupported.entry(rule.clone()).or_default() += 1,
             Verdict::Unspecified(rule) => *self.unspecified.entry(rule.clone()).or_default() += 1,
-            Verdict::Diverges(_) => {}
+            Verdict::LeftOut(_) | Verdict::Diverges(_) => {}
         }
         for divergence in record.verdict.divergences() {
             *self.divergences.entry(divergence.kind).or_default() += 1;

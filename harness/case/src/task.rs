@@ -1,6 +1,6 @@
 use twinfer_onnx::Tensor;
 
-use crate::{Case, CaseHash, OversizedRecipe, Request, Stage, materialize, workload::Workload};
+use crate::{Case, CaseHash, Filling, OversizedRecipe, Request, Stage, materialize, workload::Workload};
 
 /// What a backend is given: a case with its model encoded and its tensors materialized.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Task {
     pub intermediates: Vec<String>,
     /// Bytes of the outputs of all runs, by the shape rules of ONNX; `None` if these do not tell.
     pub output_bytes: Option<u64>,
+    /// What the backend fills memory with before each run.
+    pub filling: Filling,
 }
 
 impl Task {
@@ -46,6 +48,7 @@ impl Task {
             until: Stage::Execute,
             intermediates: Vec::new(),
             output_bytes: None,
+            filling: Filling::default(),
         }
     }
 

@@ -17,6 +17,8 @@ pub enum Verdict {
     Unspecified(String),
     /// The error bound is so wide that agreement means nothing.
     Vacuous,
+    /// The case did not run: it satisfies this condition, under which earlier cases hung.
+    LeftOut(String),
     /// One or more checks failed.
     Diverges(Vec<Divergence>),
 }

@@ -55,7 +55,7 @@ fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
         if let Some(run) = observation.runs.get(run) {
             let outputs = &run.outputs;
             if shape::check_actual(evaluation, outputs, report) && dtype::check(evaluation, outputs, report) {
-                values::check(evaluation, outputs, report);
+                values::check(evaluation, outputs, observation.output_filling, report);
             }
         }
         if !report.is_clean() {

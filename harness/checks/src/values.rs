@@ -1,6 +1,6 @@
 //! Every element of an output agrees with golden: `wrong-values`, `unwritten-output`.
 
-use twinfer_case::{Kind, Note, Stage, is_poison};
+use twinfer_case::{Kind, Note, OutputFilling, Stage};
 use twinfer_golden::{Agreement, Evaluation, Reference};
 use twinfer_onnx::{Tensor, position};
 
@@ -16,11 +16,11 @@ struct Tally {
     share: f64,
 }
 
-/// Compares the elements of every output with golden.
-pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_>) {
+/// Compares the elements of every output with golden. Before the run, output buffers held `filling`.
+pub fn check(evaluation: &Evaluation, outputs: &[Tensor], filling: OutputFilling, report: &mut Report<'_>) {
     for (index, (reference, output)) in evaluation.outputs.iter().zip(outputs).enumerate() {
         let given = output.to_f64();
-        let tally = Tally::of(reference, output, &given);
+        let tally = Tally::of(reference, output, &given, filling);
         if let Some((place, _)) = tally.worst {
             let kind = if tally.wrong == tally.unwritten { Kind::UnwrittenOutput } else { Kind::WrongValues };
             report.diverges(Stage::Execute, kind, tally.detail(index, reference, place, given[place]));
@@ -32,7 +32,7 @@ pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_
 }
 
 impl Tally {
-    fn of(reference: &Reference, output: &Tensor, given: &[f64]) -> Self {
+    fn of(reference: &Reference, output: &Tensor, given: &[f64], filling: OutputFilling) -> Self {
         let mut tally = Self::default();
         for (place, &value) in given.iter().enumerate() {
             match reference.compare(place, value) {
@@ -42,7 +42,7 @@ impl Tally {
                 }
                 Agreement::Wrong(deviation) => {
                     tally.wrong += 1;
-                    tally.unwritten += usize::from(is_poison(output, place));
+                    tally.unwritten += usize::from(filling.is_left_in(output, place));
                     if tally.worst.is_none_or(|(_, worst)| deviation > worst) {
                         tally.worst = Some((place, deviation));
                     }
@@ -107,7 +107,7 @@ mod tests {
             has_signed_zeros: false,
         };
         let output = Tensor::from_f64(reference.dtype, vec![1, 2], &[0.5, 3.0]).unwrap();
-        let tally = Tally::of(&reference, &output, &output.to_f64());
+        let tally = Tally::of(&reference, &output, &output.to_f64(), OutputFilling::default());
         let detail = tally.detail(0, &reference, 1, 3.0);
         assert!(
             detail.ends_with("at [0, 1] 3 instead of 1.5 (3 quantization steps, grid step 5e-1)"),

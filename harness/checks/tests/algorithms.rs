@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Algorithms, Case, Description, EncodedCase, Expectation, Kind, Note, Observation, Outcome, Request, Run,
-    RunOutput, Stage, TensorSource, VariantInfo, Verdict,
+    Algorithms, Case, Description, EncodedCase, Expectation, Kind, Note, Observation, Outcome, OutputFilling,
+    Request, Run, RunOutput, Stage, TensorSource, VariantInfo, Verdict,
 };
 use twinfer_checks::{Evaluated, Judgement, golden, references};
 use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
@@ -76,6 +76,7 @@ fn judged_engine(
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     };
     Evaluated::new(&info, Arc::clone(&encoded), references, observation).judgement
 }

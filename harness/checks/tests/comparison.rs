@@ -3,7 +3,7 @@
 
 use twinfer_case::{
     Blame, ChosenPrecision, Divergence, Kind, LayerInfo, LogLine, MemoryKind, Note, Observation,
-    OutOfBoundsWrite, Outcome, PrecisionSource, RunOutput, Severity, Stage, Variant, Verdict,
+    OutOfBoundsWrite, Outcome, OutputFilling, PrecisionSource, RunOutput, Severity, Stage, Variant, Verdict,
 };
 use twinfer_checks::{Answer, Judgement, OutputSource, Question, Refusals, judge_together};
 use twinfer_golden::RANDOM_VALUES;
@@ -22,6 +22,7 @@ fn ended(stage: Stage, outcome: Outcome) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     }
 }
 

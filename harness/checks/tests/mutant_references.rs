@@ -10,7 +10,9 @@
 
 use std::{env, fmt::Write as _, fs, path::Path, thread};
 
-use twinfer_case::{Case, Description, Observation, Outcome, RunOutput, Stage, Variant, Verdict};
+use twinfer_case::{
+    Case, Description, Observation, Outcome, OutputFilling, RunOutput, Stage, Variant, Verdict,
+};
 use twinfer_checks::{Evidence, judge};
 use twinfer_generators::{Distribution, Family};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Nature, Reference, Unknown, evaluate, evaluate_with};
@@ -69,6 +71,7 @@ fn truthful(outputs: Vec<Vec<Tensor>>) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     }
 }
 

@@ -3,8 +3,8 @@
 use twinfer_case::{
     Case, ChosenPrecision, Condition, Description, Divergence, Effect, Expectation, Fallback, FallbackReason,
     FallbackValues, FloatPrecision, Kind, LayerInfo, Limitation, LogLine, Note, Observation, Outcome,
-    PrecisionSource, Quantization, QuantizationPromise, QuantizedExecution, Request, Run, RunOutput,
-    Severity, Stage, TensorSource, Variant, Verdict,
+    OutputFilling, PrecisionSource, Quantization, QuantizationPromise, QuantizedExecution, Request, Run,
+    RunOutput, Severity, Stage, TensorSource, Variant, Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, judge};
 use twinfer_golden::evaluate;
@@ -156,6 +156,7 @@ impl Scene {
             log: self.log.clone(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),
+            output_filling: OutputFilling::default(),
         };
         judge(&Evidence {
             case: &self.case,

@@ -2,8 +2,8 @@
 
 use twinfer_case::{
     Capability, Case, Condition, Description, Expectation, Kind, LogLine, MemoryKind, Note, Observation,
-    OutOfBoundsWrite, Outcome, Refusal, Request, Run, RunOutput, Severity, Stage, TensorSource, Variant,
-    Verdict, poisoned,
+    OutOfBoundsWrite, Outcome, OutputFilling, Refusal, Request, Run, RunOutput, Severity, Stage,
+    TensorSource, Variant, Verdict,
 };
 use twinfer_checks::{Evidence, Judgement, disagreement, judge};
 use twinfer_golden::evaluate;
@@ -63,6 +63,7 @@ fn gave(outputs: Vec<Tensor>) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     }
 }
 
@@ -163,14 +164,23 @@ fn wrong_values_are_detailed_with_place_and_both_values() {
 
 #[test]
 fn unwritten_elements_differ_from_wrong_ones() {
-    let poison = poisoned(DataType::Float, vec![1, 1, 6]).expect("small");
-    let TensorData::Float(mut elements) = poison.data else { panic!("asked for floats") };
-    elements[..4].copy_from_slice(&RIGHT[..4]);
-    let unwritten = Scene::of(gave(vec![floats(&[1, 1, 6], &elements)]));
-    assert_eq!(unwritten.divergences(), [(Kind::UnwrittenOutput, Stage::Execute)]);
-    elements[0] = 5.0;
-    let wrong_too = Scene::of(gave(vec![floats(&[1, 1, 6], &elements)]));
-    assert_eq!(wrong_too.divergences(), [(Kind::WrongValues, Stage::Execute)]);
+    let fillings = [OutputFilling::FIRST, OutputFilling::SECOND];
+    for (filling, other) in [(0, 1), (1, 0)].map(|(one, other)| (fillings[one], fillings[other])) {
+        let buffer = filling.buffer(DataType::Float, vec![1, 1, 6]).expect("small");
+        let TensorData::Float(mut elements) = buffer.data else { panic!("asked for floats") };
+        elements[..4].copy_from_slice(&RIGHT[..4]);
+        let gave = |elements: &[f32], output_filling| Observation {
+            output_filling,
+            ..gave(vec![floats(&[1, 1, 6], elements)])
+        };
+        let unwritten = Scene::of(gave(&elements, filling));
+        assert_eq!(unwritten.divergences(), [(Kind::UnwrittenOutput, Stage::Execute)]);
+        let computed = Scene::of(gave(&elements, other));
+        assert_eq!(computed.divergences(), [(Kind::WrongValues, Stage::Execute)]);
+        elements[0] = 5.0;
+        let wrong_too = Scene::of(gave(&elements, filling));
+        assert_eq!(wrong_too.divergences(), [(Kind::WrongValues, Stage::Execute)]);
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ LOCATION = re.compile(r"(?:from|failed at) (?:\S*/)?([\w.]+):\d+:")
 
 class OpenVino(worker_protocol.Backend):
     name = "OpenVINO CPU"
+    fills = ["outputs"]
 
     def __init__(self):
         import openvino
@@ -42,8 +43,24 @@ class OpenVino(worker_protocol.Backend):
             # inputs that no node reads are gone
             (name,) = port.get_names() & given.keys()
             request.set_input_tensor(index, given[name])
+        for index, port in enumerate(compiled.outputs):
+            # the others have shapes that only a run shows, and buffers of the plugin
+            if port.partial_shape.is_static:
+                request.set_output_tensor(index, self.output(port))
         request.infer()
         return [request.get_output_tensor(index) for index in range(len(compiled.outputs))], {}
+
+    def output(self, port):
+        """A filled tensor for an output."""
+        tensor = self.openvino.Tensor(port.element_type, port.shape)
+        if tensor.byte_size:
+            tensor.data.reshape(-1).view("uint8")[:] = memoryview(self.filled(self.dtype(tensor), tensor.byte_size))
+        return tensor
+
+    def dtype(self, tensor):
+        """The protocol's name of a tensor's element type."""
+        names = {name: dtype for dtype, name in TYPES.items()}
+        return names[tensor.element_type.to_string()]
 
     def refusal(self, error):
         """The source file that raised the error, innermost last, tells errors apart."""
@@ -59,8 +76,7 @@ class OpenVino(worker_protocol.Backend):
         return tensor
 
     def described(self, tensor):
-        names = {name: dtype for dtype, name in TYPES.items()}
-        return names[tensor.element_type.to_string()], list(tensor.shape), tensor.data.tobytes()
+        return self.dtype(tensor), list(tensor.shape), tensor.data.tobytes()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,9 @@ MAX_CODE = 40
 # the protocol's names of numpy's types: an output may have another type than the adapter expects
 NUMPY_TYPES = {name: name.upper() for name in ("float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool")}
 NUMPY_TYPES |= {"float32": "FLOAT", "float64": "DOUBLE"}
+# the memory that an adapter may fill before a run
+FILLABLE = ("outputs", "scratch")
+FLOATS = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE")
 # what a mistake in Python code raises, and native code hardly ever
 MISTAKES = (NameError, AttributeError, KeyError)
 
@@ -72,6 +75,10 @@ class Backend:
     # names of the element types that the adapter converts, with numpy's names; a case with inputs of another type is refused, which a
     # rule of `capabilities` should state
     types = {}
+    # "outputs" if `run` hands the runtime buffers of `filled`, "scratch" if it fills memory for inner values with `fill.scratch`
+    fills = []
+    # what the case has the adapter fill, set before `parse`
+    fill = None
 
     def parse(self, model):
         """Reads the bytes of an ONNX model."""
@@ -96,6 +103,10 @@ class Backend:
         """The code and the message of an error of this runtime."""
         return getattr(error, "code", type(error).__name__), str(error)
 
+    def filled(self, dtype, size):
+        """What a buffer of `size` bytes for an output of this type, in the protocol's words, is to hold before a run."""
+        return self.fill.output(dtype, size)
+
     # conversions of elements, for types that numpy does not have
 
     def from_bytes(self, part, dtype, shape):
@@ -119,6 +130,22 @@ class Backend:
             "name": self.name, "version": self.version, "reaches": "execute", "capabilities": self.capabilities,
             "limitations": self.limitations, "quantization": self.quantization, "arithmetic": self.arithmetic,
         }
+
+
+class Fill:
+    """The bytes that memory is to hold before each run of a case, by which elements that were never written show."""
+
+    def __init__(self, body):
+        asked = body.get("fill") or {}
+        outputs = asked.get("outputs") or {"floats": 0, "integers": 0}
+        self.floats, self.integers = outputs["floats"], outputs["integers"]
+        # two bytes that are repeated; None if memory for inner values is left as it is
+        self.scratch = bytes(asked["scratch"]) if asked.get("scratch") else None
+
+    def output(self, dtype, size):
+        if dtype == "BOOL":
+            return bytes(size)
+        return bytes([self.floats if dtype in FLOATS else self.integers]) * size
 
 
 class Pipe:
@@ -160,6 +187,7 @@ class Case:
 
     def __init__(self, backend, body, parts, enter):
         self.backend, self.body, self.parts, self.enter = backend, body, parts, enter
+        backend.fill = Fill(body)
         self.seen, self.returned = {"stage": "parse", "outcome": "ok", "runs": []}, []
 
     def observe(self):
@@ -254,7 +282,9 @@ def serve(label, open_backend):
                 backends = [opened(open_backend, label, variant) for variant in body["variants"]]
             except Fault as fault:
                 return pipe.send("fault", {"message": str(fault), "cause": fault.cause})
-            pipe.send("hello", {"protocol": PROTOCOL, "backends": [backend.description() for backend in backends]})
+            fills = [each for each in FILLABLE if all(each in backend.fills for backend in backends)]
+            descriptions = [backend.description() for backend in backends]
+            pipe.send("hello", {"protocol": PROTOCOL, "backends": descriptions, "fills": fills})
         for variant in body["variants"] if kind == "case" else []:
             case = {"hash": body["hash"], "variant": variant}
             enter = lambda stage: pipe.send("stage", case | {"stage": stage})

@@ -1,7 +1,9 @@
 use std::{borrow::Cow, io::BufRead, iter};
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{CaseHash, Description, DeviceMemory, Observation, Stage, Task, Variant};
+use twinfer_case::{
+    CaseHash, Description, DeviceMemory, Fillable, Filling, Observation, Stage, Task, Variant,
+};
 
 use crate::{
     MessageError,
@@ -31,7 +33,6 @@ pub enum ToWorker {
 
 /// A message from a worker.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 pub enum FromWorker {
     /// The answer to the handshake: every library is loaded.
     Hello {
@@ -41,6 +42,8 @@ pub enum FromWorker {
         backends: Vec<Description>,
         /// The memory of the device that the backends use; `None` if they use none.
         device_memory: Option<DeviceMemory>,
+        /// The memory that the worker fills before each run as a case asks.
+        fills: Vec<Fillable>,
     },
     /// A variant enters a stage of a case.
     Stage {
@@ -103,13 +106,14 @@ enum ToWorkerHeader<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "one exists at a time, and every case ends with an answer")]
 enum FromWorkerHeader<'a> {
     Hello {
         protocol: u32,
         backends: Cow<'a, [Description]>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_memory: Option<DeviceMemory>,
+        #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+        fills: Cow<'a, [Fillable]>,
     },
     Stage {
         hash: CaseHash,
@@ -128,12 +132,23 @@ impl ToWorker {
 
     /// Appends a case for the variants at `variants`.
     pub fn write_case(stream: &mut Vec<u8>, task: &Task, variants: &[usize]) -> Result<(), FrameError> {
+        Self::write_filled_case(stream, task, task.filling, variants)
+    }
+
+    /// As [`write_case`](Self::write_case), with `filling` in place of that of the task.
+    pub fn write_filled_case(
+        stream: &mut Vec<u8>,
+        task: &Task,
+        filling: Filling,
+        variants: &[usize],
+    ) -> Result<(), FrameError> {
         let header = ToWorkerHeader::Case(CaseHeader {
             hash: task.hash,
             variants: Cow::Borrowed(variants),
             request: Cow::Borrowed(&task.request),
             intermediates: Cow::Borrowed(&task.intermediates),
             until: task.until,
+            filling,
             runs: task.runs.iter().map(|run| run.iter().map(TensorHeader::of).collect()).collect(),
         });
         let tensors = task.runs.iter().flatten().map(Part::Tensor);
@@ -146,10 +161,11 @@ impl FromWorker {
     /// Appends the message to `stream`.
     pub fn write(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
         match self {
-            Self::Hello { protocol, backends, device_memory } => {
+            Self::Hello { protocol, backends, device_memory, fills } => {
                 let (protocol, device_memory) = (*protocol, *device_memory);
-                let backends = Cow::Borrowed(backends.as_slice());
-                write_frame(stream, &FromWorkerHeader::Hello { protocol, backends, device_memory }, &[])
+                let (backends, fills) = (Cow::Borrowed(backends.as_slice()), Cow::Borrowed(fills.as_slice()));
+                let hello = FromWorkerHeader::Hello { protocol, backends, device_memory, fills };
+                write_frame(stream, &hello, &[])
             }
             Self::Stage { hash, variant, stage } => {
                 write_header(stream, |stream| Ok(stage::write_header(stream, *hash, *variant, *stage)?))
@@ -193,6 +209,7 @@ pub fn read_to_worker(stream: &mut impl BufRead) -> Result<Option<ToWorker>, Mes
                     until: header.until,
                     intermediates: header.intermediates.into_owned(),
                     output_bytes: None,
+                    filling: header.filling,
                 },
                 variants: header.variants.into_owned(),
             }
@@ -215,9 +232,12 @@ pub fn read_limited_from_worker(
     let Some(frame) = read_frame(stream, max_payload, stage_of)? else { return Ok(None) };
     let mut parts = Parts::new(frame.payload);
     let message = match frame.header {
-        FromWorkerHeader::Hello { protocol, backends, device_memory } => {
-            FromWorker::Hello { protocol, backends: backends.into_owned(), device_memory }
-        }
+        FromWorkerHeader::Hello { protocol, backends, device_memory, fills } => FromWorker::Hello {
+            protocol,
+            backends: backends.into_owned(),
+            device_memory,
+            fills: fills.into_owned(),
+        },
         FromWorkerHeader::Stage { hash, variant, stage } => FromWorker::Stage { hash, variant, stage },
         FromWorkerHeader::Fault(fault) => FromWorker::Fault(fault.into_owned()),
         FromWorkerHeader::Answer(header) => FromWorker::Answer {
@@ -242,7 +262,7 @@ mod tests {
     use proptest::prelude::*;
     use twinfer_case::{
         Algorithms, ChosenPrecision, LayerInfo, LogLine, MemoryKind, NamedTensor, OutOfBoundsWrite, Outcome,
-        PrecisionSource, Request, RunOutput, Severity, Timing,
+        OutputFilling, PrecisionSource, Request, RunOutput, Severity, Timing,
     };
     use twinfer_onnx::{DataType, Tensor, TensorData};
 
@@ -281,6 +301,7 @@ mod tests {
                 bytes: 400,
                 offset: u64::MAX,
             }],
+            output_filling: OutputFilling::default(),
         }
     }
 

@@ -4,8 +4,8 @@ use std::{borrow::Cow, io::BufRead};
 
 use serde::{Deserialize, Serialize};
 use twinfer_case::{
-    Algorithms, CaseHash, ChosenPrecision, LogLine, NamedTensor, Observation, OutOfBoundsWrite, Outcome,
-    Request, RunOutput, Stage, Timing,
+    Algorithms, CaseHash, ChosenPrecision, Filling, LogLine, NamedTensor, Observation, OutOfBoundsWrite,
+    Outcome, OutputFilling, Request, RunOutput, Stage, Timing,
 };
 use twinfer_onnx::{DataType, Tensor};
 
@@ -36,6 +36,8 @@ pub struct CaseHeader<'a> {
     pub intermediates: Cow<'a, [String]>,
     #[serde(default = "last_stage", skip_serializing_if = "is_last_stage")]
     pub until: Stage,
+    #[serde(rename = "fill", default, skip_serializing_if = "Filling::is_none")]
+    pub filling: Filling,
     pub runs: Vec<Vec<TensorHeader<'a>>>,
 }
 
@@ -121,6 +123,7 @@ impl<'a> ObservationHeader<'a> {
             log: self.log.into_owned(),
             timings: self.timings.into_owned(),
             out_of_bounds: self.out_of_bounds.into_owned(),
+            output_filling: OutputFilling::default(),
         })
     }
 }

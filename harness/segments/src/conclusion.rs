@@ -87,7 +87,7 @@ fn is_settled(verdict: &Verdict, counts: &SegmentCounts) -> bool {
         // a segment with a bound that is too wide says as little as the model does
         Verdict::Vacuous => counts.not_judged.is_empty(),
         Verdict::Diverges(divergences) => disagree(divergences) && counts.not_judged.is_empty(),
-        Verdict::Conforms | Verdict::Unsupported(_) => false,
+        Verdict::Conforms | Verdict::Unsupported(_) | Verdict::LeftOut(_) => false,
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Recurrence {
     Stable,
     /// Every time, but for elements that the backend does not always write.
     UnwrittenOutput,
+    /// Every time, with values that seemed unwritten and are computed: they are none of what other output buffers held.
+    ComputedOutput,
     /// One outcome every time in a worker that has run a case before, another every time in one that has not.
     StateDependent,
     /// With other values, under equal circumstances.
@@ -35,6 +37,9 @@ impl Recurrence {
     pub const fn reclassifies(self, kind: Kind) -> Option<(Kind, &'static str)> {
         let compares_runs = matches!(kind, Kind::Nondeterministic | Kind::StateDependent);
         match self {
+            Self::ComputedOutput => {
+                Some((Kind::WrongValues, "computed, whatever output buffers held before"))
+            }
             Self::Unstable => Some((Kind::Unstable, "one of several outcomes")),
             Self::StateDependent if !compares_runs => {
                 Some((Kind::StateDependent, "not in a worker that has run the case before"))
@@ -63,6 +68,9 @@ pub fn classify(kind: Kind, runs: &[Repeat]) -> Recurrence {
     if others.iter().all(|run| written(&run.outcome) == written(&first.outcome)) {
         return Recurrence::UnwrittenOutput;
     }
+    if kind == Kind::UnwrittenOutput && are_computed(runs) {
+        return Recurrence::ComputedOutput;
+    }
     if depend_on_state(runs) {
         return Recurrence::StateDependent;
     }
@@ -90,6 +98,17 @@ fn vary_unexplained(runs: &[Repeat]) -> bool {
     };
     !repeats.is_empty() && of_campaign.iter().any(differs_from_all)
         || repeats.iter().any(differs_from_another)
+}
+
+/// Whether elements that hold what output buffers held in most runs do not hold it where that was something else.
+fn are_computed(runs: &[Repeat]) -> bool {
+    let (filled_otherwise, others): (Vec<_>, Vec<_>) =
+        runs.iter().partition(|run| run.circumstance == Circumstance::FilledLarge);
+    let has = |run: &Repeat, kind| run.outcome.kinds.contains(&kind);
+    !filled_otherwise.is_empty()
+        && filled_otherwise.iter().all(|run| has(run, Kind::WrongValues) && !has(run, Kind::UnwrittenOutput))
+        && others.iter().all(|run| has(run, Kind::UnwrittenOutput))
+        && runs.iter().all(|run| ending(&run.outcome) == ending(&runs[0].outcome))
 }
 
 /// Whether the outcome is one in every warm worker, and another in every worker that has run nothing, however its memory is
@@ -243,6 +262,18 @@ mod tests {
         let recurrence =
             ten("unwritten", ["conforms"; 4], ["unwritten"; 2], ["conforms"; 2], ["unwritten"; 2]);
         assert_eq!(recurrence, Recurrence::UnwrittenOutput);
+    }
+
+    #[test]
+    fn elements_that_no_other_filling_changes_are_computed() {
+        let seemed = "unwritten";
+        let recurrence = ten(seemed, [seemed; 4], [seemed; 2], [seemed; 2], ["values"; 2]);
+        assert_eq!(recurrence, Recurrence::ComputedOutput);
+        assert_eq!(ten(seemed, [seemed; 4], [seemed; 2], ["values"; 2], [seemed; 2]), Recurrence::Unstable);
+        assert_eq!(
+            ten(seemed, [seemed; 4], [seemed; 2], [seemed; 2], ["conforms"; 2]),
+            Recurrence::UnwrittenOutput
+        );
     }
 
     #[test]

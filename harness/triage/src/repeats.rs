@@ -279,10 +279,14 @@ impl Repeats {
         outcomes.len() <= 1
     }
 
-    /// Whether all runs so far came to one outcome with the same values.
+    /// Whether all runs so far came to one outcome, with the same values where output buffers held the same.
     fn are_alike(&self) -> bool {
-        let Some(((_, first), others)) = self.runs.split_first() else { return true };
-        others.iter().all(|(_, run)| run.outcome() == first.outcome() && run.has_values_of(first))
+        let filling = |run: &Evaluated| run.observation.output_filling;
+        self.agree()
+            && self.runs.iter().all(|(_, run)| {
+                let mut filled_alike = self.runs.iter().filter(|(_, other)| filling(other) == filling(run));
+                filled_alike.next().is_some_and(|(_, first)| run.has_values_of(first))
+            })
     }
 
     /// Whether runs under the same circumstances came to different outcomes, so that no circumstance explains the difference.
@@ -329,4 +333,5 @@ fn is_same(one: &Observation, other: &Observation) -> bool {
         && one.runs == other.runs
         && one.precision == other.precision
         && one.log == other.log
+        && one.output_filling == other.output_filling
 }

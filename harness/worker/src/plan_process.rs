@@ -190,7 +190,7 @@ mod tests {
 
     fn hello() -> FromWorker {
         let backends = vec![Description::new("TensorRT's lean runtime", "10.16.1", Stage::Execute)];
-        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory: None }
+        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory: None, fills: Vec::new() }
     }
 
     fn answer(hash: CaseHash, last: bool) -> FromWorker {

@@ -7,7 +7,7 @@ use std::{
 
 use tracing::{debug, trace};
 use twinfer_backend::{Backend, OpenError};
-use twinfer_case::{Outcome, Stage, Task, Variant};
+use twinfer_case::{Fillable, Outcome, Stage, Task, Variant};
 use twinfer_driver_cache::{NotInForce, ensure_in_force};
 use twinfer_protocol::{Fault, FaultCause, FrameError, FromWorker, MessageError, PROTOCOL_VERSION, ToWorker};
 
@@ -133,10 +133,17 @@ fn handshake(
         protocol: PROTOCOL_VERSION,
         backends: backends.iter().map(|backend| backend.describe()).collect(),
         device_memory: backends.iter().find_map(|backend| backend.device_memory()),
+        fills: fills(&backends),
     };
     in_force()?;
     sink.send(&hello)?;
     Ok(Some(backends))
+}
+
+/// The memory that all of `backends` fill as a case asks.
+fn fills(backends: &[Box<dyn Backend>]) -> Vec<Fillable> {
+    let fill_outputs = backends.iter().all(|backend| backend.fills_outputs());
+    fill_outputs.then_some(Fillable::Outputs).into_iter().collect()
 }
 
 fn open_backend(variant: &Variant) -> Result<Box<dyn Backend>, ServeError> {

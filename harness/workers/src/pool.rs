@@ -11,7 +11,7 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{Description, Task, TrustedVariant, Variant};
+use twinfer_case::{Description, PoisonPattern, Task, TrustedVariant, Variant};
 
 use self::{
     spares::{SparePolicy, SpareRequest, Spares, StartingSpare},
@@ -49,6 +49,8 @@ const PATIENCE: Duration = Duration::from_mins(5);
 pub struct WorkerPool {
     variant: TrustedVariant,
     command: WorkerCommand,
+    /// What memory of the workers holds where nothing was written; `None` if it is left as it is.
+    pattern: Option<PoisonPattern>,
     device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
@@ -80,6 +82,7 @@ impl WorkerPool {
         Self {
             variant,
             command,
+            pattern: None,
             device: Arc::new(Device::new(None, None)),
             deadlines,
             watchdog: host.watchdog().clone(),
@@ -102,6 +105,7 @@ impl WorkerPool {
         Self {
             variant: memory.variant(&self.variant),
             command: memory.command(&self.command),
+            pattern: memory.pattern(),
             device: Arc::clone(&self.device),
             deadlines: self.deadlines,
             watchdog: self.watchdog.clone(),
@@ -284,7 +288,8 @@ impl WorkerPool {
         let begun = Instant::now();
         let mut launch = Launch::prepare(&self.command, &self.variant)?;
         launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
-        let worker = WorkerProcess::start(launch, &self.variant, self.deadlines, &self.watchdog)?;
+        let worker =
+            WorkerProcess::start(launch, &self.variant, self.pattern, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
         let worker = worker.on_device(&self.device, place);
         self.check_description(&worker)?;

@@ -20,7 +20,9 @@ use std::{
 
 use rustix::process::setpriority_pgrp;
 use tracing::{debug, warn};
-use twinfer_case::{CaseHash, Description, DeviceMemory, DeviceUse, Observation, Stage, Task, Variant};
+use twinfer_case::{
+    CaseHash, Description, DeviceMemory, DeviceUse, Filling, Observation, PoisonPattern, Stage, Task, Variant,
+};
 use twinfer_protocol::{
     FrameError, FromWorker, MAX_PAYLOAD, MessageError, PROTOCOL_VERSION, ToWorker, read_from_worker,
     read_limited_from_worker,
@@ -75,6 +77,8 @@ pub struct WorkerProcess {
     watchdog: Watchdog,
     description: Description,
     device_memory: Option<DeviceMemory>,
+    /// What the worker is asked to fill memory with before each run.
+    filling: Filling,
     pipe_capacity: usize,
     start_millis: u64,
     is_spent: bool,
@@ -110,10 +114,11 @@ pub enum Reply {
 }
 
 impl WorkerProcess {
-    /// Starts a worker for `variant` and waits for its handshake.
+    /// Starts a worker for `variant` and waits for its handshake. Memory that was never written is to hold `pattern`.
     pub fn start(
         launch: Launch,
         variant: &Variant,
+        pattern: Option<PoisonPattern>,
         deadlines: Deadlines,
         watchdog: &Watchdog,
     ) -> Result<Self, WorkerError> {
@@ -133,6 +138,7 @@ impl WorkerProcess {
             watchdog: watchdog.clone(),
             description: Description::new("", "", Stage::Start),
             device_memory: None,
+            filling: Filling::default(),
             pipe_capacity,
             start_millis: 0,
             is_spent: false,
@@ -143,7 +149,7 @@ impl WorkerProcess {
             wait: None,
         };
         let spawned = started.elapsed();
-        worker.description = worker.exchange_hellos().map_err(|loss| {
+        worker.description = worker.exchange_hellos(pattern).map_err(|loss| {
             worker.log_loss(Stage::Start, None, &loss);
             WorkerError::of_loss(variant, &loss)
         })?;
@@ -161,16 +167,20 @@ impl WorkerProcess {
         }
     }
 
-    fn exchange_hellos(&mut self) -> Result<Description, Loss> {
+    fn exchange_hellos(&mut self, pattern: Option<PoisonPattern>) -> Result<Description, Loss> {
         let hello = ToWorker::write_hello(&mut self.unsent, PROTOCOL_VERSION, slice::from_ref(&self.variant))
             .and_then(|()| Ok(self.write_unsent()?));
         // a worker that cannot start reports why and closes its pipe, perhaps before it has read the hello
         match read_from_worker(&mut self.stdout) {
-            Ok(Some(FromWorker::Hello { protocol: PROTOCOL_VERSION, mut backends, device_memory }))
-                if backends.len() == 1 =>
-            {
+            Ok(Some(FromWorker::Hello {
+                protocol: PROTOCOL_VERSION,
+                mut backends,
+                device_memory,
+                fills,
+            })) if backends.len() == 1 => {
                 hello.map_err(|error| Loss::Garbled(error.to_string()))?;
                 self.device_memory = device_memory;
+                self.filling = Filling::of(&fills, pattern);
                 Ok(backends.remove(0))
             }
             Ok(Some(FromWorker::Hello { protocol, .. })) => Err(Loss::Garbled(format!(
@@ -262,7 +272,8 @@ impl WorkerProcess {
 
     /// Adds a case to those that the next [`flush`](Self::flush) sends.
     pub fn send(&mut self, task: &Task) -> Result<(), Loss> {
-        ToWorker::write_case(&mut self.unsent, task, &[0]).map_err(|error| self.loss_of_frame(error))
+        ToWorker::write_filled_case(&mut self.unsent, task, self.filling, &[0])
+            .map_err(|error| self.loss_of_frame(error))
     }
 
     /// Sends what waits to be sent. A worker that does not read is late in loading.
@@ -309,8 +320,9 @@ impl WorkerProcess {
                 self.stage = Some(stage);
                 Ok(Reply::Entered(hash, stage))
             }
-            Ok(Some(FromWorker::Answer { hash, observation, last, .. })) => {
+            Ok(Some(FromWorker::Answer { hash, mut observation, last, .. })) => {
                 (self.is_spent, self.stage) = (last, None);
+                observation.output_filling = self.filling.outputs.unwrap_or_default();
                 Ok(Reply::Observed(hash, Box::new(observation)))
             }
             Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),

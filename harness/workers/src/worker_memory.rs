@@ -23,6 +23,14 @@ impl WorkerMemory {
         }
     }
 
+    /// The pattern that memory holds where nothing was written; `None` if it is left as it is.
+    pub const fn pattern(self) -> Option<PoisonPattern> {
+        match self {
+            Self::Untouched => None,
+            Self::HostFilled(pattern) | Self::Filled(pattern) => Some(pattern),
+        }
+    }
+
     /// The command to start in place of `command`.
     pub fn command(self, command: &WorkerCommand) -> WorkerCommand {
         match self {

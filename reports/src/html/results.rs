@@ -84,6 +84,10 @@ fn stacked(variant: &VariantSummary) -> Vec<(CaseResult, u64)> {
 }
 
 fn numbers(variants: &[VariantSummary]) -> Markup {
+    let is_shown = |result: &CaseResult| {
+        *result != CaseResult::LeftOut || variants.iter().any(|variant| result.of(variant) > 0)
+    };
+    let results: Vec<_> = CaseResult::ALL.into_iter().filter(is_shown).collect();
     html! {
         div.scroll tabindex="0" role="region" aria-label="Results by backend, in numbers" {
             table.numbers {
@@ -91,7 +95,7 @@ fn numbers(variants: &[VariantSummary]) -> Markup {
                     tr {
                         th scope="col" { "backend" }
                         th scope="col" { "cases" }
-                        @for result in CaseResult::ALL { th scope="col" { (result.title()) } }
+                        @for result in &results { th scope="col" { (result.title()) } }
                         th scope="col" { "got as far as" }
                     }
                 }
@@ -100,7 +104,7 @@ fn numbers(variants: &[VariantSummary]) -> Markup {
                         tr {
                             th scope="row" { (short_label(variant)) }
                             td { (cell(variant.cases())) }
-                            @for result in CaseResult::ALL { td { (cell(result.of(variant))) } }
+                            @for result in &results { td { (cell(result.of(variant))) } }
                             td { (last_stage(variant)) }
                         }
                     }

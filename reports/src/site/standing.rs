@@ -24,7 +24,9 @@ impl Standing {
     pub fn of(record: &VariantRecord) -> Self {
         match &record.verdict {
             Verdict::Conforms if record.is_compared() => Self::Conforms,
-            Verdict::Conforms | Verdict::Unspecified(_) | Verdict::Vacuous => Self::Unspecified,
+            Verdict::Conforms | Verdict::Unspecified(_) | Verdict::Vacuous | Verdict::LeftOut(_) => {
+                Self::Unspecified
+            }
             Verdict::Unsupported(_) => Self::Refused,
             Verdict::Diverges(divergences) => Self::of_divergences(divergences),
         }

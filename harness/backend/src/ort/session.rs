@@ -9,7 +9,8 @@ use ort::{
     session::{OutputSelector, RunOptions, Session, SessionInputValue, builder::SessionBuilder},
 };
 use twinfer_case::{
-    Algorithms, BackendError, ChosenPrecision, LayerInfo, Outcome, PrecisionSource, RunOutput, Severity, Task,
+    Algorithms, BackendError, ChosenPrecision, LayerInfo, Outcome, OutputFilling, PrecisionSource, RunOutput,
+    Severity, Task,
 };
 use twinfer_onnx::{DataType, Dim, Graph, MAX_OPSET, MIN_OPSET, Node, Op, Tensor, ValueInfo, with_outputs};
 
@@ -263,11 +264,11 @@ impl Loaded {
         Self { session, known_outputs, intermediates, log }
     }
 
-    /// Runs the session once; the error is the outcome of the case.
-    pub fn run(&mut self, inputs: &[Tensor]) -> Result<RunOutput, Outcome> {
+    /// Runs the session once, into buffers that hold `filling`; the error is the outcome of the case.
+    pub fn run(&mut self, inputs: &[Tensor], filling: OutputFilling) -> Result<RunOutput, Outcome> {
         let values: Vec<_> =
             inputs.iter().map(value::input).collect::<Result<_, _>>().map_err(|error| failure(&error))?;
-        let outputs = match self.poisoned_outputs() {
+        let outputs = match self.filled_outputs(filling) {
             // a buffer of the inferred shape is refused if that shape is wrong: a run without buffers shows the actual shape
             Some(selector) => {
                 let mark = self.log.mark();
@@ -281,7 +282,7 @@ impl Loaded {
         outputs.map(|outputs| RunOutput::named(outputs, &self.intermediates)).map_err(|error| failure(&error))
     }
 
-    fn poisoned_outputs(&self) -> Option<OutputSelector> {
+    fn filled_outputs(&self, filling: OutputFilling) -> Option<OutputSelector> {
         let shapes = self.known_outputs.as_ref()?;
         let mut selector = OutputSelector::default();
         let is_input = |name: &str| self.session.inputs().iter().any(|input| input.name() == name);
@@ -289,7 +290,7 @@ impl Loaded {
         let computed =
             self.session.outputs().iter().zip(shapes).filter(|(outlet, _)| !is_input(outlet.name()));
         for (outlet, shape) in computed {
-            let buffer = value::output(outlet.dtype().tensor_type()?, shape.clone())?.ok()?;
+            let buffer = value::output(outlet.dtype().tensor_type()?, shape.clone(), filling)?.ok()?;
             selector = selector.preallocate(outlet.name(), buffer);
         }
         Some(selector)

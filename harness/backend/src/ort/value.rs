@@ -4,7 +4,7 @@ use ort::{
     session::SessionInputValue,
     value::{DynValue, PrimitiveTensorElementType, TensorElementType, TensorRef, Value},
 };
-use twinfer_case::poisoned;
+use twinfer_case::OutputFilling;
 use twinfer_onnx::{DataType, Tensor, TensorData};
 
 /// Evaluates an expression with the elements of any tensor.
@@ -33,10 +33,14 @@ pub fn input(tensor: &Tensor) -> ort::Result<SessionInputValue<'_>> {
     })
 }
 
-/// A buffer for an output of this type and shape, filled with poison; `None` for types that are not read back.
-pub fn output(dtype: TensorElementType, shape: Vec<usize>) -> Option<ort::Result<DynValue>> {
-    let poison = poisoned(data_type(dtype)?, shape)?;
-    Some(owned(poison))
+/// A filled buffer for an output of this type and shape; `None` for types that are not read back.
+pub fn output(
+    dtype: TensorElementType,
+    shape: Vec<usize>,
+    filling: OutputFilling,
+) -> Option<ort::Result<DynValue>> {
+    let buffer = filling.buffer(data_type(dtype)?, shape)?;
+    Some(owned(buffer))
 }
 
 fn owned(tensor: Tensor) -> ort::Result<DynValue> {

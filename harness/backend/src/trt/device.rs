@@ -8,7 +8,7 @@ use cudarc::driver::{
     sys::{CUdevice_attribute, is_culib_present},
 };
 use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation, Version};
-use twinfer_case::{DeviceMemory, OutOfBoundsWrite, poisoned};
+use twinfer_case::{DeviceMemory, OutOfBoundsWrite, OutputFilling};
 use twinfer_onnx::{DataType, Tensor};
 
 use super::{guard::Guard, names::Names};
@@ -89,7 +89,7 @@ impl Device {
         context: &ExecutionContext<'_>,
         io: &[IoTensor],
         names: &Names,
-        inputs: &[Tensor],
+        (inputs, filling): (&[Tensor], OutputFilling),
         writes: &mut Vec<OutOfBoundsWrite>,
     ) -> Result<Vec<Tensor>, String> {
         if let Some(tensor) = io.iter().find(|tensor| tensor.location != TensorLocation::Device) {
@@ -105,15 +105,17 @@ impl Device {
             context.set_input_shape(&tensor.name, &shape).map_err(text)?;
         }
         let sources = inputs.iter().map(|input| self.upload(input)).collect::<Result<Vec<_>, _>>()?;
-        let mut targets =
-            written.iter().map(|tensor| self.target(context, tensor)).collect::<Result<Vec<_>, _>>()?;
+        let mut targets = written
+            .iter()
+            .map(|tensor| self.target(context, tensor, filling))
+            .collect::<Result<Vec<_>, _>>()?;
         self.enqueue(context, (&read, &sources), (&written, &mut targets))?;
         if self.guard.is_set() {
             for source in &sources {
                 writes.extend(self.guard.change(&self.contents(source)?));
             }
         }
-        targets.into_iter().map(|(poison, buffer)| self.download(poison, &buffer, writes)).collect()
+        targets.into_iter().map(|(filled, buffer)| self.download(filled, &buffer, writes)).collect()
     }
 
     fn enqueue(
@@ -152,21 +154,22 @@ impl Device {
         self.stream.clone_htod(&bytes).map_err(|error| format!("cannot copy to the GPU: {error}"))
     }
 
-    /// A poisoned buffer for an output, and what it was filled with.
+    /// A buffer for an output that holds `filling`, and what it was filled with.
     fn target(
         &self,
         context: &ExecutionContext<'_>,
         tensor: &IoTensor,
+        filling: OutputFilling,
     ) -> Result<(Tensor, CudaSlice<u8>), String> {
         let shape = context.tensor_shape(&tensor.name).map_err(text)?;
         let extents: Option<Vec<usize>> = shape.iter().map(|&extent| usize::try_from(extent).ok()).collect();
         let dtype =
             dtype(tensor.data_type).ok_or_else(|| format!("{} is {:?}", tensor.name, tensor.data_type))?;
-        let poison = extents
-            .and_then(|extents| poisoned(dtype, extents))
+        let filled = extents
+            .and_then(|extents| filling.buffer(dtype, extents))
             .ok_or_else(|| format!("{} has shape {shape:?}", tensor.name))?;
-        let buffer = self.upload(&poison)?;
-        Ok((poison, buffer))
+        let buffer = self.upload(&filled)?;
+        Ok((filled, buffer))
     }
 
     /// The bytes of a buffer, guard bytes included.
@@ -176,15 +179,15 @@ impl Device {
 
     fn download(
         &self,
-        poison: Tensor,
+        filled: Tensor,
         buffer: &CudaSlice<u8>,
         writes: &mut Vec<OutOfBoundsWrite>,
     ) -> Result<Tensor, String> {
-        let dtype = poison.data.dtype();
+        let dtype = filled.data.dtype();
         let mut bytes = self.contents(buffer)?;
         writes.extend(self.guard.change(&bytes));
-        bytes.truncate(poison.data.len() * dtype.size());
-        Tensor::from_le_bytes(dtype, poison.shape, &bytes).map_err(|error| error.to_string())
+        bytes.truncate(filled.data.len() * dtype.size());
+        Tensor::from_le_bytes(dtype, filled.shape, &bytes).map_err(|error| error.to_string())
     }
 }
 

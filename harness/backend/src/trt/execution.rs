@@ -2,7 +2,6 @@
 
 use nvinfer::{Library, Runtime};
 use twinfer_case::{ChosenPrecision, DeviceMemory, Outcome, PrecisionSource, RunOutput, Stage, Task};
-use twinfer_onnx::Tensor;
 
 use super::{device::Device, inspection, kernels, names::Names, outcomes::failed, shipped_plan};
 use crate::{
@@ -36,7 +35,7 @@ impl Execution {
         (recorder, log): (&mut Recorder<'_>, &Log),
     ) -> Result<(), Outcome> {
         match self {
-            Self::Here(engines) => engines.run(plan, names, &task.runs, (recorder, log)),
+            Self::Here(engines) => engines.run(plan, names, task, (recorder, log)),
             Self::Elsewhere { runner, .. } => {
                 run_elsewhere(runner.as_mut(), plan, names, task, (recorder, log))
             }
@@ -84,6 +83,7 @@ fn run_elsewhere(
         until: Stage::Execute,
         intermediates: Vec::new(),
         output_bytes: task.output_bytes,
+        filling: task.filling,
     };
     let observed = runner.run(&shipped, &mut |_| {});
     for line in observed.log {
@@ -110,12 +110,12 @@ impl Engines {
         Ok(Self { runtime, device })
     }
 
-    /// Runs `plan` for each list of inputs, which are in the order of `names`.
+    /// Runs `plan` for each run of `task`, whose inputs are in the order of `names`.
     pub fn run(
         &self,
         plan: &[u8],
         names: &Names,
-        runs: &[Vec<Tensor>],
+        task: &Task,
         (recorder, log): (&mut Recorder<'_>, &Log),
     ) -> Result<(), Outcome> {
         let engine = self.runtime.deserialize(plan).map_err(failed)?;
@@ -125,9 +125,11 @@ impl Engines {
             precision.as_ref().and_then(|precision| kernels::algorithms(&precision.layers));
         recorder.observation().precision = precision;
         let io = engine.io_tensors().map_err(failed)?;
-        for inputs in runs {
+        let filling = task.filling.outputs.unwrap_or_default();
+        for inputs in &task.runs {
             let writes = &mut recorder.observation().out_of_bounds;
-            let outputs = self.device.run(&context, &io, names, inputs, writes).map_err(Outcome::failed)?;
+            let outputs = self.device.run(&context, &io, names, (inputs, filling), writes);
+            let outputs = outputs.map_err(Outcome::failed)?;
             recorder.push_run(RunOutput::named(outputs, &names.intermediates));
         }
         Ok(())

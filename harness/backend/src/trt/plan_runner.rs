@@ -52,10 +52,14 @@ impl Backend for PlanRunner {
     fn run(&mut self, task: &Task, progress: &mut dyn FnMut(Stage)) -> Observation {
         let mut recorder = Recorder::start(Stage::Execute, self.log.clone(), progress);
         let outcome = match shipped_plan::decode(&task.model) {
-            Some((names, plan)) => self.engines.run(plan, &names, &task.runs, (&mut recorder, &self.log)),
+            Some((names, plan)) => self.engines.run(plan, &names, task, (&mut recorder, &self.log)),
             None => Err(Outcome::failed("no plan was shipped")),
         };
         recorder.finish(outcome.err().unwrap_or(Outcome::Ok))
+    }
+
+    fn fills_outputs(&self) -> bool {
+        true
     }
 
     fn is_lost(&self) -> bool {

@@ -57,10 +57,11 @@ impl PendingCases {
 impl Pending {
     fn is_complete(&self) -> bool {
         let Some(prepared) = &self.prepared else { return false };
-        let is_there = |(first, repeat): &(Option<Observed>, Option<Observed>)| {
-            first.is_some() && (repeat.is_some() || !prepared.repeated)
+        let is_there = |(place, condition): (usize, &Option<String>)| {
+            let (first, repeat) = self.observed.get(place).unwrap_or(&(None, None));
+            condition.is_some() || first.is_some() && (repeat.is_some() || !prepared.repeated)
         };
-        !self.observed.is_empty() && self.observed.iter().all(is_there)
+        prepared.left_out.iter().enumerate().all(is_there)
     }
 
     fn complete(self) -> Option<ExecutedCase> {

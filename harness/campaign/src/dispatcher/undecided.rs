@@ -105,7 +105,7 @@ mod tests {
             open: Vec::new(),
             macs: 0,
         };
-        JudgedCase { index, record, suspects: Vec::new(), resolved: Vec::new() }
+        JudgedCase { index, record, is_final: true, suspects: Vec::new(), resolved: Vec::new() }
     }
 
     #[test]

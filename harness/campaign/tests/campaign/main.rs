@@ -17,6 +17,7 @@ mod determinism;
 mod devices;
 mod faults;
 mod findings;
+mod hangs;
 mod ladder;
 mod libraries;
 mod lossy_disk;

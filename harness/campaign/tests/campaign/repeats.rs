@@ -96,6 +96,43 @@ fn outcome_that_depends_on_unwritten_memory_is_unstable() {
 }
 
 #[test]
+fn output_that_keeps_either_filling_is_unwritten() {
+    let mut campaign = against(Role::LeavesUnwritten, 60);
+    let one = campaign.record(1, 1);
+    campaign.record(2, 3).assert_same(&one);
+    assert!(!one.findings.is_empty());
+    for finding in &one.findings {
+        assert_eq!(finding.kind, Kind::UnwrittenOutput, "{}", finding.signature);
+        assert_eq!(only_outcome(finding).values().sum::<u32>(), 10);
+    }
+}
+
+#[test]
+fn output_that_is_computed_whatever_its_buffer_held_is_wrong() {
+    let findings = against(Role::ComputesFilling, 60).run().findings();
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        assert_eq!(finding.kind, Kind::WrongValues, "{}", finding.signature);
+        let kinds = |circumstance| {
+            let mut came = finding.outcomes.iter().filter(|one| one.times.contains_key(&circumstance));
+            came.next().map(|one| one.outcome.kinds.clone())
+        };
+        assert_eq!(kinds(Circumstance::FilledNan), Some(vec![Kind::UnwrittenOutput]));
+        assert_eq!(kinds(Circumstance::FilledLarge), Some(vec![Kind::WrongValues]));
+    }
+}
+
+#[test]
+fn outcome_that_depends_on_filled_scratch_memory_is_unstable() {
+    let findings = against(Role::ReadsScratch, 60).run().findings();
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        assert_eq!(finding.kind, Kind::Unstable, "{}", finding.signature);
+        assert_eq!(finding.outcomes.len(), 3, "{:?}", finding.outcomes);
+    }
+}
+
+#[test]
 fn unstable_finding_recurs_with_any_listed_outcome() {
     let campaign = against(Role::AlternatesErrors, 40);
     let outcome = campaign.run();

@@ -100,6 +100,9 @@ pub struct Arguments {
     /// Keep findings as generated, without minimizing them
     #[arg(long)]
     no_minimize: bool,
+    /// Run cases that are predicted to hang, too [default: one in 16]
+    #[arg(long)]
+    run_hangs: bool,
     /// Inject one fault per worker, chosen by this seed; for tests of the supervisor
     #[cfg(feature = "fault-injection")]
     #[arg(long, hide = true, value_name = "SEED")]
@@ -242,6 +245,7 @@ fn options(
         libraries: verify_in_background(provision, Hashing::Full),
         known,
         experiments: minimize,
+        run_hangs: arguments.run_hangs || settings.is_some_and(|settings| settings.run_hangs),
         minimize,
         ..defaults
     })

@@ -2,6 +2,7 @@
 
 use std::{fs::File, hint::black_box, os::unix::fs::FileExt};
 
+use twinfer_case::Filling;
 use twinfer_onnx::{AutoPad, Graph, Node};
 
 /// How the result of a graph is wrong.
@@ -71,6 +72,15 @@ pub fn of_filling() -> Option<Defect> {
     match unwritten_byte() {
         0xfe => Some(Refused("INVALID_NODE")),
         0x7b => None,
+        _ => Some(Refused("UNSUPPORTED_NODE")),
+    }
+}
+
+/// The defect of a graph whose treatment depends on a value inside the graph that was not written, as the supervisor has it filled.
+pub fn of_scratch(filling: Filling) -> Option<Defect> {
+    match filling.scratch {
+        Some([0xff, 0x7f]) => Some(Refused("INVALID_NODE")),
+        Some([0x7b, 0x7b]) => None,
         _ => Some(Refused("UNSUPPORTED_NODE")),
     }
 }

@@ -22,9 +22,10 @@ use std::{
 };
 
 use twinfer_case::{
-    Arithmetic, CaseHash, Description, DeviceUse, MemoryMode, Observation, Outcome, Stage, Task, Variant,
+    Arithmetic, CaseHash, Description, DeviceUse, Fillable, Filling, MemoryMode, Observation, Outcome, Stage,
+    Task, Variant,
 };
-use twinfer_onnx::{Graph, Op};
+use twinfer_onnx::{AutoPad, Graph, Op};
 use twinfer_protocol::{Fault, FromWorker, PROTOCOL_VERSION, ToWorker, read_to_worker};
 use twinfer_worker::{MessageSink, message_sink};
 
@@ -139,7 +140,12 @@ impl Actor {
         self.is_poisoned = matches!(variants.first().and_then(Variant::memory), Some(MemoryMode::Poison(_)));
         let backends = vec![self.description()];
         let device_memory = devices::memory(self.role);
-        self.send(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory });
+        let fills = match self.role {
+            Role::LeavesUnwritten | Role::ComputesFilling => vec![Fillable::Outputs],
+            Role::ReadsScratch => vec![Fillable::Scratch],
+            _ => Vec::new(),
+        };
+        self.send(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory, fills });
     }
 
     fn fail(&mut self, message: &str) -> ! {
@@ -181,6 +187,9 @@ impl Actor {
         self.send(&FromWorker::Stage { hash: task.hash, variant: 0, stage: Stage::Execute });
         if features.bias {
             self.misbehave(task.hash);
+        }
+        if self.role == Role::HangsIfGroupedStridedAndSame && is_grouped_strided_and_same(&graph) {
+            hang();
         }
         if self.role == Role::HangsRarely && task.hash.number().is_multiple_of(HANGING_PART) {
             hang();
@@ -262,7 +271,7 @@ impl Actor {
         if self.role == Role::Leaks {
             self.leaked.push(vec![1; LEAK_PER_CASE]);
         }
-        if let Some(defect) = self.defect(graph, features, task.hash) {
+        if let Some(defect) = self.defect(graph, features, task) {
             outputs::apply(defect, &mut observation);
         }
         if self.role == Role::ErrsInLaterRuns && features.bias {
@@ -270,6 +279,13 @@ impl Actor {
         }
         if self.role == Role::MisinfersOrFailsToBuild && features.bias {
             outputs::misinfer(graph, task, &mut observation);
+        }
+        if features.bias {
+            match self.role {
+                Role::LeavesUnwritten => outputs::leave_last_element(task.filling, &mut observation),
+                Role::ComputesFilling => outputs::leave_last_element(Filling::default(), &mut observation),
+                _ => {}
+            }
         }
         if self.role == Role::WritesOutOfBounds && self.is_poisoned && features.bias {
             outputs::write_out_of_bounds(&mut observation);
@@ -283,7 +299,7 @@ impl Actor {
     }
 
     /// How the role answers a case wrongly; `None` if it does not.
-    fn defect(&self, graph: &Graph, Features { bias, relu }: Features, hash: CaseHash) -> Option<Defect> {
+    fn defect(&self, graph: &Graph, Features { bias, relu }: Features, task: &Task) -> Option<Defect> {
         let is_level_2 = self.level.as_deref() == Some("2");
         let wrong_values = match self.role {
             Role::AlternatesErrors if bias => {
@@ -291,6 +307,7 @@ impl Actor {
                 return Some(Defect::Refused(errors[self.biased % errors.len()]));
             }
             Role::RefusesByFilling if bias => return defects::of_filling(),
+            Role::ReadsScratch if bias => return defects::of_scratch(task.filling),
             Role::HasManyBugs
             | Role::HasManyBugsSlowly
             | Role::HasManyBugsAndCountsStarts
@@ -308,13 +325,23 @@ impl Actor {
             }
             Role::DependsOnHistory => self.has_seen_relu && bias,
             Role::ErrsOnce => bias && self.seen.is_empty(),
-            Role::DiffersOnRepeat => bias && self.seen.contains(&hash),
+            Role::DiffersOnRepeat => bias && self.seen.contains(&task.hash),
             Role::DropsBiasAndMore => bias && relu,
             Role::ReadsUnwrittenMemory => self.is_poisoned && bias,
             _ => false,
         };
         wrong_values.then_some(Defect::Values)
     }
+}
+
+/// Whether a Conv has several groups, a stride above 1, and pads that are chosen for it.
+fn is_grouped_strided_and_same(graph: &Graph) -> bool {
+    graph.nodes.iter().filter_map(|node| node.op.window()).any(|window| {
+        !window.transposed
+            && window.group.is_some_and(|group| group > 1)
+            && window.strides.is_some_and(|strides| strides.iter().any(|&stride| stride > 1))
+            && matches!(window.auto_pad, Some(AutoPad::SameUpper | AutoPad::SameLower))
+    })
 }
 
 /// Sleeps longer than any deadline of a test.

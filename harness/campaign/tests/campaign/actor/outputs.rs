@@ -1,6 +1,8 @@
 //! What golden computes for a task, and how defects change it.
 
-use twinfer_case::{MemoryKind, Observation, OutOfBoundsWrite, Outcome, RunOutput, Stage, Task};
+use twinfer_case::{
+    Filling, MemoryKind, Observation, OutOfBoundsWrite, Outcome, OutputFilling, RunOutput, Stage, Task,
+};
 use twinfer_golden::Reference;
 use twinfer_onnx::{Graph, Tensor};
 
@@ -37,6 +39,7 @@ fn evaluate_with(graph: &Graph, task: &Task, output: fn(&Reference) -> Tensor) -
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
+        output_filling: OutputFilling::default(),
     }
 }
 
@@ -75,6 +78,18 @@ pub fn misinfer(graph: &Graph, task: &Task, observation: &mut Observation) {
 pub fn write_out_of_bounds(observation: &mut Observation) {
     let (stage, memory) = (Stage::Execute, MemoryKind::Device);
     observation.out_of_bounds.push(OutOfBoundsWrite { stage, memory, bytes: 64, offset: 64 });
+}
+
+/// Leaves the last element of every output as a buffer with this filling holds it.
+pub fn leave_last_element(filling: Filling, observation: &mut Observation) {
+    for tensor in observation.runs.iter_mut().flat_map(|run| &mut run.outputs) {
+        let (dtype, shape) = (tensor.dtype(), tensor.shape.clone());
+        let buffer = filling.outputs.unwrap_or_default().buffer(dtype, shape.clone()).unwrap().to_le_bytes();
+        let mut bytes = tensor.to_le_bytes();
+        let written = bytes.len().saturating_sub(dtype.size());
+        bytes.splice(written.., buffer[written..].iter().copied());
+        *tensor = Tensor::from_le_bytes(dtype, shape, &bytes).unwrap();
+    }
 }
 
 /// Moves every output value far from where it should be.

@@ -86,6 +86,12 @@ roles! {
     WritesOutOfBounds = "writes-out-of-bounds",
     /// Returns wrong values for a bias if its memory is poisoned, as one that reads what it has not written.
     ReadsUnwrittenMemory = "reads-unwritten-memory",
+    /// Leaves the last element of every output of a graph with a bias as the filled buffer holds it.
+    LeavesUnwritten = "leaves-unwritten",
+    /// Computes, as the last element of every output of a graph with a bias, what most filled buffers hold.
+    ComputesFilling = "computes-filling",
+    /// Refuses a graph with a bias with one of two errors, or not at all, as the supervisor has its scratch memory filled.
+    ReadsScratch = "reads-scratch",
 
     /// Refuses a graph with a bias with one of two errors in turn, as the process goes on.
     AlternatesErrors = "alternates-errors",
@@ -98,6 +104,8 @@ roles! {
     Hangs = "hangs",
     /// Sleeps for ten minutes in one case, after [`HANGING_CASE`] cases of all processes.
     HangsOnce = "hangs-once",
+    /// Sleeps for ten minutes if a Conv is grouped and strided and padded to the same size: in one case in twenty of the family conv.
+    HangsIfGroupedStridedAndSame = "hangs-if-grouped-strided-and-same",
     /// Sleeps for ten minutes in one case in 512, always the same ones.
     HangsRarely = "hangs-rarely",
     /// Returns wrong values for a bias, and sleeps for ten minutes when it runs such a case again; returns the wrong shape otherwise.
