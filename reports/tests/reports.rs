@@ -186,6 +186,11 @@ fn left_out_cases_appear_in_every_format() {
         assert!(text.contains(count), "{text}");
         assert!(text.contains("Conv where group") || format == Format::Junit, "{text}");
     }
+    // the bar is as long as its parts
+    let page = Format::Html.render(&report);
+    for part in [r#"viewBox="0 0 3 1""#, r#"<rect class="left-out" x="1" y="0" width="2""#] {
+        assert!(page.contains(part), "{part}");
+    }
 }
 
 #[test]

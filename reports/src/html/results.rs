@@ -48,7 +48,7 @@ fn legend(variants: &[VariantSummary]) -> Markup {
 }
 
 fn bar(report: &Report, variant: &VariantSummary) -> Markup {
-    let cases = variant.cases();
+    let cases = variant.cases() + CaseResult::LeftOut.of(variant);
     let described = CaseResult::ALL.into_iter().filter(|result| result.of(variant) > 0);
     let described: Vec<_> =
         described.map(|result| format!("{} {}", count(result.of(variant)), result.title())).collect();
