@@ -4,8 +4,8 @@ use std::{error::Error, fs, path::PathBuf};
 
 use twinfer_case::{
     Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable,
-    Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Stage, Task, Variant, VariantInfo,
-    VariantRecord, Verdict,
+    Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Stage, Task,
+    Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_fuzz::{generated, joined};
 use twinfer_golden::{Mutant, evaluate};
@@ -59,8 +59,12 @@ fn models() -> Done {
 fn frames() -> Done {
     let variant: Variant = "ort:cpu,opt=off".parse()?;
     let mut greeting = Vec::new();
-    let said =
-        FromWorker::Hello { protocol: PROTOCOL_VERSION, backends: vec![description()], device_memory: None, fills: vec![Fillable::Outputs] };
+    let said = FromWorker::Hello {
+        protocol: PROTOCOL_VERSION,
+        backends: vec![description()],
+        device_memory: None,
+        fills: vec![Fillable::Outputs],
+    };
     said.write(&mut greeting)?;
     seed("from_worker", "hello", &greeting)?;
     let mut hello = Vec::new();
