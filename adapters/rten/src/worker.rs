@@ -52,7 +52,12 @@ impl Worker {
                 ToWorker::Hello { protocol, variants } => {
                     let backends = greet(protocol, &variants)?;
                     let protocol = PROTOCOL_VERSION;
-                    self.send(&FromWorker::Hello { protocol, backends, device_memory: None, fills: Vec::new() })?;
+                    self.send(&FromWorker::Hello {
+                        protocol,
+                        backends,
+                        device_memory: None,
+                        fills: Vec::new(),
+                    })?;
                 }
                 // all variants are the same
                 ToWorker::Case { task, variants } => {
