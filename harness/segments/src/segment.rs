@@ -233,7 +233,7 @@ mod tests {
     fn output_is_declared_with_a_shape_that_holds_in_every_run() {
         let output = declared_output(&relu(), "y", &[vec![vec![1, 3]], vec![vec![2, 3]]]).unwrap();
         assert_eq!(output.dtype, DataType::Float);
-        assert_eq!(output.shape, Some(vec![Dim::Symbolic("y_D0".to_owned()), Dim::Fixed(3)]));
+        assert_eq!(output.shape, Some(vec![Dim::Symbolic("D_1_2".to_owned()), Dim::Fixed(3)]));
     }
 
     #[test]
