@@ -36,7 +36,7 @@ pub struct Admission<'a> {
     earlier: Earlier,
     /// Cases without a verdict, by their index in the campaign.
     under_way: BTreeSet<u64>,
-    /// Those of them that run once it is known that they are not left out.
+    /// Cases that were handed out and wait until it is known whether they are left out.
     waiting: BTreeSet<u64>,
     admitted: u64,
     judged: u64,
