@@ -1,7 +1,7 @@
 //! *External data*: the elements of initializers that are in other files than the model. They are put into the model, of which nothing
 //! else changes.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use prost::{
     Message,
@@ -40,12 +40,10 @@ pub fn with_external_data<E>(
     if !Census::of_model(model).is_external {
         return Ok(Cow::Borrowed(model));
     }
-    let mut initializer = |field: &Field<'_>| match ExternalTensor::decode(field.inside) {
-        Ok(tensor) if field.tag == tag::INITIALIZER && tensor.data_location == EXTERNAL as i32 => {
-            let elements = read(&tensor.data())?;
-            Ok(Some(with_elements(field.inside, &elements)))
-        }
-        _ => Ok(None),
+    let mut initializer = |field: &Field<'_>| {
+        let tensor = ExternalTensor::decode(field.inside).ok().filter(|_| field.tag == tag::INITIALIZER);
+        let Some(data) = tensor.and_then(ExternalTensor::data) else { return Ok(None) };
+        Ok(Some(with_elements(field.inside, &read(&data)?)))
     };
     rewritten(model, |field| match field.tag {
         tag::GRAPH => rewritten(field.inside, &mut initializer).map(Some),
@@ -72,16 +70,18 @@ struct Entry {
 }
 
 impl ExternalTensor {
-    fn data(self) -> ExternalData {
-        let mut entries: HashMap<_, _> =
-            self.external_data.into_iter().map(|Entry { key, value }| (key, value)).collect();
-        let number =
-            |entries: &HashMap<String, String>, key| entries.get(key).and_then(|value| value.parse().ok());
-        ExternalData {
-            offset: number(&entries, "offset").unwrap_or(0),
-            length: number(&entries, "length"),
-            location: entries.remove("location").unwrap_or_default(),
+    /// Where its elements are; `None` if they are not in another file, or if that cannot be read.
+    fn data(self) -> Option<ExternalData> {
+        let mut data = ExternalData::default();
+        for Entry { key, value } in self.external_data {
+            match key.as_str() {
+                "location" => data.location = value,
+                "offset" => data.offset = value.parse().ok()?,
+                "length" => data.length = Some(value.parse().ok()?),
+                _ => {}
+            }
         }
+        (self.data_location == EXTERNAL as i32 && !data.location.is_empty()).then_some(data)
     }
 }
 
@@ -225,8 +225,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_stays() {
+        let location = ("location", "w.bin");
+        for place in [vec![], vec![location, ("offset", "-1")], vec![location, ("length", "all")]] {
+            let model = model(&tensor(&place));
+            let whole = with_external_data(&model, |_| Err("nothing is to be read")).unwrap();
+            assert_eq!(whole, model, "{place:?}");
+            assert!(Graph::decode(&whole).is_err(), "the initializer is missing");
+        }
         let torn = [7 << 3 | 2, 200, 1];
-        let model = [&model(&tensor(&[]))[..], &torn].concat();
+        let model = [&model(&tensor(&[location]))[..], &torn].concat();
         let whole = with_external_data(&model, |_| Ok::<_, Infallible>(elements())).unwrap();
         assert!(whole.ends_with(&torn));
     }
