@@ -76,7 +76,7 @@ fn read(json: &str) -> Option<Vec<LayerInfo>> {
     (is_empty || !layers.is_empty()).then_some(layers)
 }
 
-/// JSON with control characters as it escapes them. TensorRT 8 separates the names of the nodes that it fused by one that it does not escape.
+/// JSON with control characters as it escapes them: names of fused nodes stand between such characters, which need not be escaped.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_illegal = |c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
     if !json.contains(is_illegal) {
