@@ -6,8 +6,8 @@ use twinfer_case::{BackendName, Kind, Stage, Trust, TrustedVariant, Variant, Var
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
-use twinfer_targets::{Targets, read_case};
-use twinfer_workers::WorkerCommand;
+use twinfer_targets::{TargetError, Targets, read_case};
+use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::Failure;
 
@@ -20,6 +20,8 @@ pub struct Trials<'a> {
     pub variants: &'a [TrustedVariant],
     /// The command that starts a worker.
     pub worker: &'a WorkerCommand,
+    /// How long a worker may stay in each stage.
+    pub deadlines: Deadlines,
 }
 
 impl Trials<'_> {
@@ -27,6 +29,11 @@ impl Trials<'_> {
     fn own_case_of(self, issue: &KnownIssue) -> Option<PathBuf> {
         let mut folders = self.stored.iter().map(|stored| stored.join(&issue.finding));
         folders.find(|folder| has_finding(folder))
+    }
+
+    /// Starts a worker for each of `variants`.
+    pub fn start(self, variants: &[TrustedVariant]) -> Result<Targets, TargetError> {
+        Targets::start(variants, self.worker, self.deadlines)
     }
 
     /// The variants that run the code of the campaign.
@@ -84,8 +91,7 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
         return Ok(IssueState::NotSeen);
     };
     let concerned = trials.trusted(&concerned);
-    let records = Targets::start(&concerned, trials.worker, twinfer_workers::Deadlines::default())?
-        .check(&read_case(&folder)?)?;
+    let records = trials.start(&concerned)?.check(&read_case(&folder)?)?;
     let kind = read_finding(&folder)?.map(|finding| finding.kind);
     let diverges = records.iter().any(|record| match &record.verdict {
         Verdict::Diverges(divergences) => divergences.iter().any(|one| Some(one.kind) == kind),

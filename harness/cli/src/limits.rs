@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 
 use clap::Args;
 use twinfer_case::WorkerLimits;
-use twinfer_configuration::Size;
+use twinfer_configuration::{Size, StageTimes};
+use twinfer_workers::Deadlines;
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct LimitArguments {
@@ -17,6 +18,10 @@ pub struct LimitArguments {
     /// Size of a worker's temporary files together, and of any file that it writes [default: 16GiB]
     #[arg(long = "worker-disk", value_name = "SIZE")]
     disk: Option<Size>,
+    /// Time that a worker may stay in a stage, of start, load, parse, build and execute: start=10m,build=5m [default: 30s, 2m to
+    /// start and to build]
+    #[arg(long = "deadline", value_name = "STAGE=TIME")]
+    deadlines: Option<StageTimes>,
 }
 
 impl LimitArguments {
@@ -27,5 +32,10 @@ impl LimitArguments {
             processes: self.processes.map_or(limits.processes, NonZeroU64::get),
             disk: self.disk.map_or(limits.disk, Size::bytes),
         }
+    }
+
+    /// These deadlines, and those of `deadlines` for stages that have none here.
+    pub fn deadlines_or(self, deadlines: Deadlines) -> Deadlines {
+        deadlines.with(|stage| self.deadlines?.of(stage))
     }
 }

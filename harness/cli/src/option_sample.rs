@@ -7,10 +7,9 @@ use twinfer_case::{OptionKey, TrustedVariant, Variant};
 use twinfer_libraries::Store;
 use twinfer_reports::Report;
 use twinfer_store::findings_of_run;
-use twinfer_targets::{Targets, reduce_options};
-use twinfer_workers::{Deadlines, WorkerCommand};
+use twinfer_targets::reduce_options;
 
-use crate::{Failure, output::note};
+use crate::{Failure, issues::Trials, output::note};
 
 /// `variants`, each followed by up to `count` variants of it with options that are drawn by `seed`.
 pub fn extend(
@@ -41,12 +40,7 @@ fn release(library: &str) -> Result<String, Failure> {
 }
 
 /// Finds out for every new finding that only variants with drawn options have shown which of these it needs.
-pub fn reduce(
-    report: &mut Report,
-    run: &Path,
-    variants: &[TrustedVariant],
-    worker: &WorkerCommand,
-) -> Result<(), Failure> {
+pub fn reduce(report: &mut Report, run: &Path, trials: Trials<'_>) -> Result<(), Failure> {
     let keys = DRAWN.map(OptionKey::key);
     // a lean runtime runs nothing else
     let needs = |variant: &Variant, key| {
@@ -55,15 +49,13 @@ pub fn reduce(
     let removable =
         |variant: &Variant| -> Vec<_> { keys.into_iter().filter(|key| !needs(variant, *key)).collect() };
     let has_drawn = |variant: &Variant| keys.iter().any(|key| variant.options.contains_key(*key));
-    let start = |variant: &TrustedVariant| {
-        Targets::start(std::slice::from_ref(variant), worker, Deadlines::default())
-    };
+    let start = |variant: &TrustedVariant| trials.start(std::slice::from_ref(variant));
     let folders = findings_of_run(run)?;
     for found in report.findings.iter_mut().filter(|found| found.new) {
         if !found.finding.seen_in.iter().all(|seen| has_drawn(&seen.variant)) {
             continue;
         }
-        let shown_in = variants.iter().find(|variant| found.finding.is_seen_in(variant));
+        let shown_in = trials.variants.iter().find(|variant| found.finding.is_seen_in(variant));
         if let Some(variant) = shown_in
             && let Some(folder) = folders.iter().find(|folder| folder.ends_with(&found.slug))
             && let Some(finding) = reduce_options(folder, variant, &removable(variant), &start)?

@@ -1,7 +1,6 @@
 use twinfer_case::TrustedVariant;
 use twinfer_libraries::Hashing;
 use twinfer_targets::Targets;
-use twinfer_workers::Deadlines;
 
 use crate::{
     Failure,
@@ -16,5 +15,5 @@ pub fn start(variants: &[TrustedVariant], settings: WorkerSettings<'_>) -> Resul
     let libraries = verify(&provision, Hashing::Cached)?;
     let mut worker = worker_with(&provision)?;
     settings.apply_to(&mut worker);
-    Ok(Targets::start(variants, &worker, Deadlines::default())?.with_libraries(libraries))
+    Ok(Targets::start(variants, &worker, settings.deadlines())?.with_libraries(libraries))
 }

@@ -4,7 +4,7 @@ use std::env;
 
 use twinfer_case::TrustedVariant;
 use twinfer_libraries::{Hashing, SEARCH_PATH_VARIABLE, search_path};
-use twinfer_workers::WorkerCommand;
+use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::{
     Failure,
@@ -24,6 +24,11 @@ pub struct WorkerSettings<'a> {
 }
 
 impl WorkerSettings<'_> {
+    /// How long workers may stay in each stage.
+    pub fn deadlines(self) -> Deadlines {
+        self.limits.deadlines_or(Deadlines::default())
+    }
+
     /// Applies these settings to the workers that `command` starts.
     pub fn apply_to(self, command: &mut WorkerCommand) {
         command.limits = self.limits.or(command.limits);

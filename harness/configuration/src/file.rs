@@ -7,7 +7,7 @@ use toml::value::Datetime;
 use twinfer_case::{Budget, Distribution, Ladder, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
-use crate::{duration, jobs::Jobs, size::Size, variants::Variants, versions::VersionRange};
+use crate::{duration, jobs::Jobs, size::Size, stage_times::StageTimes, variants::Variants, versions::VersionRange};
 
 /// The file that is read if none is named.
 pub const CONFIGURATION_FILE: &str = "twinfer.toml";
@@ -39,6 +39,8 @@ pub struct Configuration {
     pub worker_processes: Option<NonZeroU64>,
     /// The most temporary files of a worker, as in `--worker-disk`.
     pub worker_disk: Option<Size>,
+    /// How long a worker may stay in some of the stages, as in `--deadline`.
+    pub deadline: Option<StageTimes>,
     /// The escalation of options, as in `--ladder`.
     pub ladder: Option<Ladder>,
     /// The budget after which the campaign stops, as in `--cases` or `--time`.

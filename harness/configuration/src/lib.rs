@@ -24,6 +24,7 @@ mod file;
 mod jobs;
 mod shard;
 mod size;
+mod stage_times;
 mod variants;
 mod versions;
 
@@ -32,5 +33,6 @@ pub use file::{CONFIGURATION_FILE, Configuration, ConfigurationError, Date, Know
 pub use jobs::{InvalidJobs, Jobs};
 pub use shard::{InvalidShard, Shard};
 pub use size::{InvalidSize, Size};
+pub use stage_times::{InvalidStageTimes, StageTimes};
 pub use variants::{InvalidVariants, Variants};
 pub use versions::{InvalidRange, VersionRange};

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use twinfer_case::Variant;
 use twinfer_protocol::{Fault, FaultCause};
 
@@ -28,6 +30,17 @@ pub enum WorkerError {
 }
 
 impl WorkerError {
+    /// The worker of `variant` does not start, for which it has `time`.
+    pub(crate) fn of_start(variant: &Variant, loss: &Loss, time: Duration) -> Self {
+        match loss {
+            Loss::TimedOut => Self::Worker {
+                variant: variant.clone(),
+                reason: format!("did not start within {} s; --deadline start=TIME sets the limit", time.as_secs()),
+            },
+            _ => Self::of_loss(variant, loss),
+        }
+    }
+
     /// The worker of `variant` is lost and another one cannot replace it.
     pub(crate) fn of_loss(variant: &Variant, loss: &Loss) -> Self {
         let (variant, reason) = (variant.clone(), loss.to_string());

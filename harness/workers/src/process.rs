@@ -151,7 +151,7 @@ impl WorkerProcess {
         let spawned = started.elapsed();
         worker.description = worker.exchange_hellos(pattern).map_err(|loss| {
             worker.log_loss(Stage::Start, None, &loss);
-            WorkerError::of_loss(variant, &loss)
+            WorkerError::of_start(variant, &loss, deadlines.start)
         })?;
         worker.record_start();
         worker.start_millis = started.elapsed().as_millis() as u64;

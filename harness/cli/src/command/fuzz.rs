@@ -2,6 +2,7 @@ use std::{
     fs,
     num::NonZeroU64,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::Args;
@@ -15,6 +16,7 @@ use twinfer_reports::{Format, Report, ReportedFinding, first_screen};
 use twinfer_store::{RunDirectory, has_finding, known_findings, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
+use twinfer_workers::Deadlines;
 #[cfg(feature = "fault-injection")]
 use twinfer_workers::WorkerCommand;
 
@@ -127,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = directory.path().to_owned();
     let log = RunLog::start(&out, arguments.log)?;
     log.extend_to(&mut options.worker);
-    let (stored, worker) = (options.known.clone(), options.worker.clone());
+    let (stored, worker, deadlines) = (options.known.clone(), options.worker.clone(), options.deadlines);
     let variants = options.variants.clone();
     let resumption = Resumption::of_process(&out);
     let service = mps::serve(&mut options);
@@ -138,10 +140,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         directory.discard_without_run();
     }
     let mut report = ended?;
-    let trials = Trials { stored: &stored, variants: &variants, worker: &worker };
+    let trials = Trials { stored: &stored, variants: &variants, worker: &worker, deadlines };
     resolve(&mut report, &configuration.known, Some(trials))?;
     if arguments.sample_options.is_some() {
-        option_sample::reduce(&mut report, &out, &variants, &worker)?;
+        option_sample::reduce(&mut report, &out, trials)?;
     }
     write(&match arguments.format {
         Format::Terminal if !arguments.all => first_screen(&report, &out.to_string_lossy()),
@@ -244,11 +246,26 @@ fn options(
         ladder: arguments.ladder.or(configuration.ladder).or(default_ladder),
         libraries: verify_in_background(provision, Hashing::Full),
         known,
+        deadlines: deadlines(arguments, configuration, settings),
         experiments: minimize,
         run_hangs: arguments.run_hangs || settings.is_some_and(|settings| settings.run_hangs),
         minimize,
         ..defaults
     })
+}
+
+/// How long a worker may stay in each stage.
+fn deadlines(
+    arguments: &Arguments,
+    configuration: &Configuration,
+    recorded: Option<&Settings>,
+) -> Deadlines {
+    let configured = |stage| configuration.deadline?.of(stage);
+    let recorded_or_configured = |stage| match recorded {
+        Some(settings) => settings.deadlines.get(&stage).copied().map(Duration::from_millis),
+        None => configured(stage),
+    };
+    arguments.limits.deadlines_or(Deadlines::default().with(recorded_or_configured))
 }
 
 /// The configuration in which the settings are those of the run.

@@ -75,6 +75,20 @@ impl Deadlines {
             Stage::Execute => self.execute,
         }
     }
+
+    /// These deadlines, but for the stages that `times` gives another one.
+    #[must_use]
+    pub fn with(self, times: impl Fn(Stage) -> Option<Duration>) -> Self {
+        let of = |stage| times(stage).unwrap_or_else(|| self.of(stage));
+        Self {
+            start: of(Stage::Start),
+            load: of(Stage::Load),
+            parse: of(Stage::Parse),
+            build: of(Stage::Build),
+            execute: of(Stage::Execute),
+            suspicion: self.suspicion,
+        }
+    }
 }
 
 impl Default for Deadlines {

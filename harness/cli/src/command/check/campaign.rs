@@ -37,6 +37,7 @@ pub fn run(
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
         minimize: false,
+        deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
         fresh_every: 0,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
