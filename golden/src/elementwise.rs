@@ -152,6 +152,9 @@ pub fn integer_range(dtype: DataType) -> Option<(f64, f64)> {
 
 /// For each element of `to`, the index of the element of `from` that is broadcast to it.
 fn broadcast_places(from: &[usize], to: &[usize]) -> Vec<usize> {
+    if from == to {
+        return (0..to.iter().product()).collect();
+    }
     let missing = to.len() - from.len();
     let mut places = vec![0];
     for (axis, extent) in to.iter().enumerate() {
@@ -173,5 +176,7 @@ mod tests {
         assert_eq!(broadcast_places(&[2, 1], &[2, 2, 3]), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
         assert_eq!(broadcast_places(&[3], &[2, 3]), [0, 1, 2, 0, 1, 2]);
         assert_eq!(broadcast_places(&[], &[2]), [0, 0]);
+        assert_eq!(broadcast_places(&[2, 3], &[2, 3]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(broadcast_places(&[], &[]), [0]);
     }
 }

@@ -60,6 +60,7 @@ impl<'a> Evaluator<'a> {
     ) -> Self {
         let given = |node: &'a Node| Some((node.outputs.first()?.as_str(), node));
         let computes = |node: &&Node| !matches!(node.op, Op::Constant(_));
+        let names = graph.inputs.len() + graph.initializers.len() + graph.nodes.len();
         Self {
             graph,
             shapes,
@@ -68,8 +69,8 @@ impl<'a> Evaluator<'a> {
             edited: None,
             limits,
             producers: graph.nodes.iter().filter(computes).filter_map(given).collect(),
-            values: HashMap::new(),
-            origins: HashMap::new(),
+            values: HashMap::with_capacity(names),
+            origins: HashMap::with_capacity(names),
             unspecified: Vec::new(),
             returned_inputs: &[],
             random_rounding: None,

@@ -44,8 +44,8 @@ impl Value {
             let flushed = if is_flushed(*element) { element.abs() } else { 0.0 };
             if format == declared { flushed } else { rounding(*element, format).max(flushed) }
         };
-        let errors: Vec<f64> = elements.iter().map(error).collect();
-        let errors = errors.iter().any(|error| *error > 0.0).then_some(errors);
+        let errors = (format != declared || flushes).then(|| elements.iter().map(error).collect::<Vec<f64>>());
+        let errors = errors.filter(|errors| errors.iter().any(|error| *error > 0.0));
         let grid = if errors.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();
         Self { has_signed_zeros: true, ..Self::of((dtype, format), shape, elements, errors, grid) }

@@ -154,6 +154,26 @@ fn oversized_answer_ends_the_worker() {
     assert_crash("answer", &[], "garbled pipe");
 }
 
+/// By default, two runs in a stage of 30 s each would pass before the verdict.
+#[test]
+fn case_that_passes_the_deadline_that_is_given_hangs() {
+    let Some(hostile) = Hostile::campaign("hang", &["--deadline", "load=1s"]) else { return };
+    let begun = Instant::now();
+    let outcome = hostile.run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("hang"), "{}", outcome.shown());
+    assert!(begun.elapsed() < PATIENCE, "the default deadline applies");
+}
+
+#[test]
+fn worker_that_passes_the_deadline_of_its_start_is_environment_failure() {
+    let Some(hostile) = Hostile::campaign("hang-at-start", &["--deadline", "start=1s"]) else { return };
+    let outcome = hostile.run();
+    assert_eq!(outcome.code, Some(3), "{}", outcome.shown());
+    let reason = "did not start within 1 s; --deadline start=TIME sets the limit";
+    assert!(outcome.stderr.contains(reason), "{}", outcome.shown());
+}
+
 /// The worker needs 150 MiB before its first case, so the limit is to blame and not the case.
 #[test]
 fn limit_that_the_start_half_fills_is_environment_failure() {

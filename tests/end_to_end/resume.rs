@@ -82,12 +82,15 @@ fn journal_lines(out: &Path) -> usize {
 fn resume_alone_keeps_the_recorded_limits() {
     let out = tempfile::tempdir().unwrap();
     let limits = ["--worker-memory", "3GiB", "--worker-processes", "99", "--worker-disk", "1GiB"];
-    let campaign = [&CAMPAIGN[..], &limits, &["--cases", "2"]].concat();
+    let deadlines = ["--deadline", "build=5m,start=90s"];
+    let campaign = [&CAMPAIGN[..], &limits, &deadlines, &["--cases", "2"]].concat();
     assert!(matches!(fuzz(out.path(), &campaign).code, Some(0 | 1)));
     let resumed = resume(out.path(), &["--cases", "4"]);
     assert!(matches!(resumed.code, Some(0 | 1)), "{}", resumed.shown());
     let recorded = serde_json::json!({"memory": 3_u64 << 30, "processes": 99, "disk": 1 << 30});
     assert_eq!(info(out.path())["settings"]["limits"], recorded);
+    let deadlines = &info(out.path())["settings"]["deadlines"];
+    assert_eq!([&deadlines["build"], &deadlines["start"], &deadlines["parse"]], [300_000, 90_000, 30_000]);
 }
 
 #[test]
@@ -106,6 +109,7 @@ fn resume_with_other_settings_names_each() {
     refused(&["--known", twinfer_tests::golden().join("cases").to_str().unwrap()], "settings.known: ");
     refused(&["--worker-processes", "9"], "settings.limits.processes: 256, now 9");
     refused(&["--worker-memory", "1GiB"], "settings.limits.memory: null, now 1073741824");
+    refused(&["--deadline", "build=5m"], "settings.deadlines.build: 120000, now 300000");
     edit_info(out.path(), "/settings/minimize", true.into());
     refused(&["--no-minimize"], "settings.minimize: true, now false");
     edit_info(out.path(), "/settings/minimize", false.into());

@@ -112,10 +112,10 @@ impl Condition {
 
     /// Whether the condition holds for `node` of `graph`.
     pub fn holds_at(&self, graph: &Graph, node: &Node) -> bool {
-        let window = node.op.window();
+        let window = || node.op.window();
         let attributes = || match &node.op {
             Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window()),
-            _ => window,
+            _ => window(),
         };
         let constant = |input: &usize| node.input(*input).and_then(|name| constant(graph, name));
         let quantizer = || Quantizer::of(graph, node);
@@ -131,28 +131,28 @@ impl Condition {
             Self::Dilated => {
                 attributes().is_some_and(|window| window.is_dilated()) || is_dilated_pool(&node.op)
             }
-            Self::Strided => window.is_some_and(|window| window.is_strided()),
+            Self::Strided => window().is_some_and(|window| window.is_strided()),
             Self::StridedAndDilated => {
-                window.is_some_and(|window| window.is_strided() && window.is_dilated())
+                window().is_some_and(|window| window.is_strided() && window.is_dilated())
             }
             Self::AutoPadSame => attributes()
                 .map_or_else(|| pool_auto_pad(&node.op), |window| window.auto_pad)
                 .is_some_and(AutoPad::is_same),
-            Self::OutputPaddingAtLeastStride => window.as_ref().is_some_and(pads_output_by_a_stride),
-            Self::OutputPadding => window.is_some_and(|window| window.has_output_padding()),
-            Self::OutputShape => window.is_some_and(|window| window.output_shape.is_some()),
+            Self::OutputPaddingAtLeastStride => window().as_ref().is_some_and(pads_output_by_a_stride),
+            Self::OutputPadding => window().is_some_and(|window| window.has_output_padding()),
+            Self::OutputShape => window().is_some_and(|window| window.output_shape.is_some()),
             Self::AttributeAbsent(name) => {
                 node.op.written_attributes().iter().all(|attribute| attribute.name != *name)
             }
             Self::NegativePads => {
-                window.is_some_and(|window| window.pads.into_iter().flatten().any(|&pad| pad < 0))
+                window().is_some_and(|window| window.pads.into_iter().flatten().any(|&pad| pad < 0))
             }
             Self::PadsAtLeastKernel => {
                 let kernel = kernel_shape(graph, node);
-                window.zip(kernel).is_some_and(|(window, kernel)| pads_by_a_kernel(&window, kernel))
+                window().zip(kernel).is_some_and(|(window, kernel)| pads_by_a_kernel(&window, kernel))
             }
-            Self::Grouped => window.is_some_and(|window| window.group() > 1),
-            Self::ComputedWeights => window.is_some() && has_computed_weights(graph, node),
+            Self::Grouped => window().is_some_and(|window| window.group() > 1),
+            Self::ComputedWeights => window().is_some() && has_computed_weights(graph, node),
             Self::Dtype(dtype) => uses_dtype(graph, *dtype),
             Self::OpsetAbove(opset) => graph.opset > *opset,
             Self::OpsetBelow(opset) => graph.opset < *opset,
@@ -173,15 +173,15 @@ impl Condition {
             Self::PerAxisActivation => {
                 quantizer().is_some_and(|quantizer| quantizer.is_per_axis() && quantizer.origin().is_none())
             }
-            Self::QuantizedOperands => window.is_some() && has_quantized_operands(graph, node),
-            Self::AnyQuantizedOperand => window.is_some() && has_any_quantized_operand(graph, node),
-            Self::ChannelsPerGroupNotMultipleOf(count) => window
+            Self::QuantizedOperands => window().is_some() && has_quantized_operands(graph, node),
+            Self::AnyQuantizedOperand => window().is_some() && has_any_quantized_operand(graph, node),
+            Self::ChannelsPerGroupNotMultipleOf(count) => window()
                 .and_then(|window| window.channels(&kernel(graph, node)?.shape))
                 .is_some_and(|channels| {
                     !channels.inputs.is_multiple_of(*count) || !channels.outputs.is_multiple_of(*count)
                 }),
             Self::KernelScalesOffOutputChannels => {
-                window.is_some() && kernel_scales_off_output_channels(graph, node)
+                window().is_some() && kernel_scales_off_output_channels(graph, node)
             }
             Self::RequantizedAsOtherType => is_requantized_as_other_type(graph, node),
             Self::BetweenQuantizers => is_between_quantizers(graph, node),
@@ -190,12 +190,12 @@ impl Condition {
                 constant(input).is_some_and(|tensor| tensor.dtype() == *dtype)
             }
             Self::ConstantOfSeveral(input) => constant(input).is_some_and(|tensor| tensor.len() > 1),
-            Self::FloatWeights => window.is_some() && has_float_weights(graph, node),
-            Self::AddedBias => window.is_some() && has_added_bias(graph, node),
-            Self::OneOutputChannel => window
+            Self::FloatWeights => window().is_some() && has_float_weights(graph, node),
+            Self::AddedBias => window().is_some() && has_added_bias(graph, node),
+            Self::OneOutputChannel => window()
                 .and_then(|window| window.output_channels(&kernel(graph, node)?.shape))
                 .is_some_and(|channels| channels == 1),
-            Self::FloatBias => window.is_some() && has_float_bias(graph, node),
+            Self::FloatBias => window().is_some() && has_float_bias(graph, node),
         }
     }
 }

@@ -28,10 +28,13 @@ fn outputs_of(references: &References) -> impl Iterator<Item = &Reference> {
 }
 
 fn of_output(output: &Reference) -> Blindness {
-    let largest = |values: &[f64]| values.iter().map(|value| value.abs()).fold(0.0, f64::max);
-    let below = largest(&output.bound);
-    let finite: Vec<_> = output.values.iter().copied().filter(|value| value.is_finite()).collect();
-    Blindness { below: below.is_finite().then_some(below), largest: largest(&finite) }
+    let below = largest(&mut output.bound.iter());
+    let mut finite = output.values.iter().filter(|value| value.is_finite());
+    Blindness { below: below.is_finite().then_some(below), largest: largest(&mut finite) }
+}
+
+fn largest(values: &mut dyn Iterator<Item = &f64>) -> f64 {
+    values.map(|value| value.abs()).fold(0.0, f64::max)
 }
 
 /// The share of the largest magnitude of an output that an error may have at most without being seen, for the comparison to count as

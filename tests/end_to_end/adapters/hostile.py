@@ -60,10 +60,12 @@ def answer_at_length(body):
     send("answer", {"hash": body["hash"], "variant": 0, "observation": seen}, [bytes(count * FLOAT_BYTES)])
 
 
-HOSTILITIES = {"survive": survive, "memory": use_memory, "processes": start_processes, "disk": write_files}
+HOSTILITIES = {"survive": survive, "memory": use_memory, "processes": start_processes, "disk": write_files, "hang": hang}
 
 if sys.argv[1] == "memory-at-start":
     held = b"x" * (150 << 20)
+if sys.argv[1] == "hang-at-start":
+    hang()
 while length := sys.stdin.buffer.read(4):
     header = json.loads(sys.stdin.buffer.read(struct.unpack("<I", length)[0]))
     kind, body = header["message"].popitem()
