@@ -4,8 +4,9 @@ mod integer_operands;
 mod integers;
 mod quantizers;
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
+use foldhash::{HashMap, HashMapExt as _};
 use twinfer_onnx::{
     AveragePool, BatchNormalization, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Shapes,
     Tensor, Transpose, ValueInfo, resolve_axis,
