@@ -44,7 +44,8 @@ impl Value {
             let flushed = if is_flushed(*element) { element.abs() } else { 0.0 };
             if format == declared { flushed } else { rounding(*element, format).max(flushed) }
         };
-        let errors = (format != declared || flushes).then(|| elements.iter().map(error).collect::<Vec<f64>>());
+        let errors =
+            (format != declared || flushes).then(|| elements.iter().map(error).collect::<Vec<f64>>());
         let errors = errors.filter(|errors| errors.iter().any(|error| *error > 0.0));
         let grid = if errors.is_some() { None } else { Grid::of(&elements) };
         let shape = tensor.shape.clone();

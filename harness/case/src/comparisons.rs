@@ -2,7 +2,7 @@ use std::{cmp::Reverse, fmt, mem};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, Outcome, Reach, Stage, Variant, VariantRecord, Verdict};
+use crate::{Kind, Outcome, Reach, Stage, Variant, VariantRecord, Verdict, rule_name};
 
 /// On how many cases a variant was compared with golden or another variant, at the deepest stage that its backend reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub struct Uncompared {
 #[serde(rename_all = "kebab-case")]
 pub enum UncomparedReason {
     /// The backend refused it as this rule of its capabilities predicts.
-    Unsupported(String),
+    Unsupported(#[serde(deserialize_with = "rule_name::read")] String),
     /// The specification leaves it open by this rule, or golden does not support it and no other variant went as far.
     Unspecified(String),
     /// It did not run, because earlier cases hung under this condition.

@@ -48,6 +48,7 @@ mod reach;
 mod recipe;
 mod record;
 mod repeated_outcome;
+mod rule_name;
 mod run_end;
 mod screening;
 mod short_decimals;

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::Rule;
 
-use crate::{Culprit, Diagnosis, Fallback, Stage, Variant, short_decimals::with_short_decimals};
+use crate::{Culprit, Diagnosis, Fallback, Stage, Variant, rule_name, short_decimals::with_short_decimals};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub enum Verdict {
     /// All comparisons agree.
     Conforms,
     /// The backend refused the case as the named rule of its capabilities predicts.
-    Unsupported(String),
+    Unsupported(#[serde(deserialize_with = "rule_name::read")] String),
     /// The specification leaves the result open, by the named entry of golden's rules.
     Unspecified(String),
     /// The error bound is so wide that agreement means nothing.
@@ -53,7 +53,7 @@ pub struct Divergence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
     /// The rule by which the backend documents the divergence; `None` if it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "rule_name::read_optional", skip_serializing_if = "Option::is_none")]
     pub documented: Option<String>,
     /// The segment of the model in which values go wrong; `None` if it was not looked for or not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,9 @@ use toml::value::Datetime;
 use twinfer_case::{Budget, Distribution, Ladder, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
-use crate::{duration, jobs::Jobs, size::Size, stage_times::StageTimes, variants::Variants, versions::VersionRange};
+use crate::{
+    duration, jobs::Jobs, size::Size, stage_times::StageTimes, variants::Variants, versions::VersionRange,
+};
 
 /// The file that is read if none is named.
 pub const CONFIGURATION_FILE: &str = "twinfer.toml";

@@ -13,7 +13,9 @@ pub struct StageTimes([Option<u64>; Stage::ALL.len()]);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidStageTimes {
     /// A part of the text is no assignment to a stage.
-    #[error("give stages and times, such as start=10m,build=5m; the stages are start, load, parse, build and execute")]
+    #[error(
+        "give stages and times, such as start=10m,build=5m; the stages are start, load, parse, build and execute"
+    )]
     Form,
     /// A stage occurs twice.
     #[error("{0} is given twice")]

@@ -35,7 +35,10 @@ impl WorkerError {
         match loss {
             Loss::TimedOut => Self::Worker {
                 variant: variant.clone(),
-                reason: format!("did not start within {} s; --deadline start=TIME sets the limit", time.as_secs()),
+                reason: format!(
+                    "did not start within {} s; --deadline start=TIME sets the limit",
+                    time.as_secs()
+                ),
             },
             _ => Self::of_loss(variant, loss),
         }

@@ -121,7 +121,7 @@ fn one_activation_type() -> Limitation {
 
 fn quantized_bias() -> Limitation {
     let quantized_bias = limitation(
-        "ort-float-bias-is-quantised",
+        "ort-float-bias-is-quantized",
         "ONNX Runtime, WeightBiasQuantization: a float bias between quantizers becomes INT32 in steps of the product \
          of the operands' scales",
         Condition::All(vec![Condition::QuantizedOperands, Condition::FloatBias]),
@@ -132,7 +132,7 @@ fn quantized_bias() -> Limitation {
 
 fn quantized_weights() -> Limitation {
     let quantized_weights = limitation(
-        "ort-float-weights-are-quantised",
+        "ort-float-weights-are-quantized",
         "ONNX Runtime, WeightBiasQuantization: constant float weights between quantizers become INT8, with one scale \
          and zero point over their range",
         Condition::FloatWeights,

@@ -62,7 +62,7 @@ fn quantizers_without_gpu() -> [Capability; 2] {
     let shown_by = |words| Capability {
         shows: Refusal::with_words(Stage::Build, words),
         ..rule(
-            "rtx-quantised-needs-gpu",
+            "rtx-quantized-needs-gpu",
             "measured on TensorRT-RTX 1.4 to 1.6 without a GPU: most networks with a quantizer do not build",
             Condition::Any(vec![
                 Condition::Operator("QuantizeLinear".to_owned()),
@@ -75,7 +75,7 @@ fn quantizers_without_gpu() -> [Capability; 2] {
 
 fn symmetric_quantization() -> Capability {
     rule(
-        "trt-symmetric-quantisation",
+        "trt-symmetric-quantization",
         "TensorRT operator reference, Quantize: quantization is symmetric, the zero point is 0",
         Condition::NonzeroZeroPoint,
     )
@@ -109,7 +109,7 @@ fn integer_convolutions() -> Capability {
 
 fn int32_dequantization() -> Capability {
     rule(
-        "trt-no-int32-dequantisation",
+        "trt-no-int32-dequantization",
         "TensorRT operator reference, Dequantize: the input is INT8, INT4, FP8 or FP4; a bias cannot be INT32",
         Condition::Any(vec![Condition::QuantizedAs(DataType::Int32), Condition::StoredAs(DataType::Int32)]),
     )
@@ -118,7 +118,7 @@ fn int32_dequantization() -> Capability {
 /// What a quantizer of the graph gave is another matter: the parser takes that as INT8.
 fn uint8_dequantization(words: &str) -> Capability {
     let dequantization = rule(
-        "trt-no-uint8-dequantisation",
+        "trt-no-uint8-dequantization",
         "ONNX parser of TensorRT, QuantDequantLinearHelper: UINT8 is an invalid type of what DequantizeLinear takes, from \
          TensorRT 10 on unless quantization for DLA is enabled",
         Condition::StoredAs(DataType::Uint8),

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_their_quantisation_follow_from_the_fallback() {
+    fn values_without_their_quantization_follow_from_the_fallback() {
         let caused = [(Kind::PrecisionFallback, Some(FallbackValues::Changed)), (Kind::WrongValues, None)];
         assert_eq!(settled(&[Mutant::WeightsUnquantized]), caused);
         assert_eq!(settled(&[Mutant::BiasDropped, Mutant::ResultsUnquantized]), caused);

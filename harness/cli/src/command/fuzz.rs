@@ -255,11 +255,7 @@ fn options(
 }
 
 /// How long a worker may stay in each stage.
-fn deadlines(
-    arguments: &Arguments,
-    configuration: &Configuration,
-    recorded: Option<&Settings>,
-) -> Deadlines {
+fn deadlines(arguments: &Arguments, configuration: &Configuration, recorded: Option<&Settings>) -> Deadlines {
     let configured = |stage| configuration.deadline?.of(stage);
     let recorded_or_configured = |stage| match recorded {
         Some(settings) => settings.deadlines.get(&stage).copied().map(Duration::from_millis),

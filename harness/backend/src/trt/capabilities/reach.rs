@@ -197,7 +197,7 @@ fn each_parser_refuses_stored_uint8_in_its_own_words() {
         [(8503, "invalid"), (8600, "invalid"), (101_600, "unsupported"), (10_701, "unsupported")]
     {
         let capabilities = description(number, Reader::Parser).capabilities;
-        let rule = capabilities.iter().find(|capability| capability.rule == "trt-no-uint8-dequantisation");
+        let rule = capabilities.iter().find(|capability| capability.rule == "trt-no-uint8-dequantization");
         let refused = |words: &str| Outcome::rejected(format!("node 0: Found {words} input type of UINT8"));
         let shows = &rule.expect("no parser takes it").shows;
         assert!(
