@@ -14,6 +14,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import worker_protocol
 
 # errors of Torch-TensorRT name the source file of its converter, in Python or in C++
+# what torch.fx adds to an error: the call with the addresses of its objects, and where on this machine it was written
+EXECUTED = re.compile(r"\s*While executing .*", re.DOTALL)
 THROWN = re.compile(r"Error thrown at (?:\S*/)?([\w.]+):\d+")
 # after these no call to CUDA succeeds
 LOST = re.compile(r"CUDA error: (?!invalid|out of memory)|illegal memory access|device-side assert")
@@ -109,7 +111,8 @@ class TorchTensorRt(worker_protocol.Backend):
         thrown = THROWN.findall(text)
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/torch_tensorrt/" in frame.filename]
         named = thrown[-1:] or [f"{os.path.basename(frame.filename)} {frame.name}" for frame in frames[-1:]]
-        return (named[0] if named else getattr(error, "code", type(error).__name__)), text
+        code = named[0] if named else getattr(error, "code", type(error).__name__)
+        return code, EXECUTED.sub("", text)
 
     def from_bytes(self, part, dtype, shape):
         return self.torch_module.from_bytes(part, self.types[dtype], shape)
