@@ -1,6 +1,16 @@
-//! Names of rules as files hold them: some had British spelling.
+//! Names of rules as files hold them.
 
 use serde::{Deserialize as _, Deserializer};
+
+/// Rules by the names that they had once and have now.
+const RENAMED: [(&str, &str); 6] = [
+    ("ort-float-bias-is-quantised", "ort-float-bias-is-quantized"),
+    ("ort-float-weights-are-quantised", "ort-float-weights-are-quantized"),
+    ("rtx-quantised-needs-gpu", "rtx-quantized-needs-gpu"),
+    ("trt-no-int32-dequantisation", "trt-no-int32-dequantization"),
+    ("trt-no-uint8-dequantisation", "trt-no-uint8-dequantization"),
+    ("trt-symmetric-quantisation", "trt-symmetric-quantization"),
+];
 
 /// Reads a name that any version wrote.
 pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -13,7 +23,8 @@ pub fn read_optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 fn current(name: &str) -> String {
-    name.replace("quantis", "quantiz")
+    let renamed = RENAMED.iter().find(|(earlier, _)| *earlier == name);
+    renamed.map_or(name, |(_, now)| now).to_owned()
 }
 
 #[cfg(test)]
@@ -22,8 +33,11 @@ mod tests {
 
     #[test]
     fn earlier_names_are_read_as_those_of_today() {
-        let verdict: Verdict =
-            serde_json::from_str(r#"{"unsupported":"trt-no-uint8-dequantisation"}"#).unwrap();
+        let read =
+            |name: &str| serde_json::from_str::<Verdict>(&format!(r#"{{"unsupported":"{name}"}}"#)).unwrap();
+        let of_another_backend = "own-quantisation";
+        assert_eq!(read(of_another_backend), Verdict::Unsupported(of_another_backend.to_owned()));
+        let verdict = read("trt-no-uint8-dequantisation");
         assert_eq!(verdict, Verdict::Unsupported("trt-no-uint8-dequantization".to_owned()));
         let reason: UncomparedReason =
             serde_json::from_str(r#"{"unsupported":"trt-symmetric-quantisation"}"#).unwrap();
