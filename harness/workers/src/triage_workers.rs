@@ -66,6 +66,8 @@ struct FilledWorkers {
     in_use: Mutex<usize>,
     /// Set once a worker is needed.
     pools: OnceLock<DevicePools>,
+    /// Set once none starts although one starts without a filling.
+    are_refused: OnceLock<()>,
     /// Idle workers that have run cases.
     warm: Arc<IdleWorkers>,
 }
@@ -264,17 +266,19 @@ impl TriageWorkers {
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
         let pools = filling.map_or_else(|| &**self.confirming_pools(), |pattern| self.filled_pools(pattern));
-        if filling.is_some() && pools.are_given_up() {
+        if self.only_fillings_are_refused(filling)? {
             return Ok(Vec::new());
         }
         let _busy = self.busy.acquire(Priority::Needed);
         match repeat(pools, history, task, times) {
-            Err(error) if filling.is_some() && pools.are_given_up() => {
+            Err(error) => {
+                if !self.only_fillings_are_refused(filling)? {
+                    return Err(error);
+                }
                 let (variant, reason) = (pools.variant().to_string(), error.to_string());
                 warn!(variant, reason, "no worker starts with memory filled: cases are repeated without");
                 Ok(Vec::new())
             }
-            Err(error) => Err(error),
             Ok((runs, survivor)) => {
                 if let Some(pattern) = filling {
                     self.keep(&self.filled(pattern).warm, MOST_FILLED, survivor);
@@ -282,6 +286,22 @@ impl TriageWorkers {
                 Ok(runs)
             }
         }
+    }
+
+    /// Whether no worker starts with this filling although one starts without.
+    ///
+    /// If none starts without either, that is an error: what prevents it is no property of the filling, and a case that was not repeated may
+    /// not count as one that was.
+    fn only_fillings_are_refused(&self, filling: Option<PoisonPattern>) -> Result<bool, WorkerError> {
+        let Some(pattern) = filling.filter(|pattern| self.filled_pools(*pattern).are_given_up()) else {
+            return Ok(false);
+        };
+        let are_refused = &self.filled(pattern).are_refused;
+        if are_refused.get().is_none() {
+            take(self.confirming_pools())?;
+            are_refused.get_or_init(|| ());
+        }
+        Ok(true)
     }
 
     /// Runs a case `times` times in a worker with memory filled, one that has run others if there is one; in a new one if the case ends
