@@ -249,7 +249,7 @@ impl Trials<'_> {
         let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
         let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
         let is_decided_by_witnesses =
-            is_listed(hypothesis) && neighbors < FEWEST && supporting > 0 && explained_by_rivals == 0;
+            is_listed(hypothesis) && neighbors < FEWEST && bits >= needed && explained_by_rivals == 0;
         if !is_enough && !is_decided_by_witnesses {
             return None;
         }
