@@ -509,6 +509,29 @@ mod tests {
     }
 
     #[test]
+    fn few_witnesses_that_tell_little_decide_nothing() {
+        /// A Conv with one output position, at which one output channel has a bias.
+        fn small(seed: u64) -> Case {
+            let mut small = half_biased();
+            small.graph.initializers[0].tensor = drawn(&[2, 2, 2], seed);
+            small.runs[0].inputs[0] = TensorSource::Data(drawn(&[1, 2, 2], seed + 1));
+            small
+        }
+        let mistake = Edit::from_name("conv-bias-ignored").expect("it is an edit");
+        let minimal = run(small(0), mistake);
+        let symptom = Symptom::of(&minimal.divergences()[0], &minimal);
+        let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
+        let refuted = |witnesses: u64| {
+            let mut observations = Observations::default();
+            for seed in 1..=witnesses {
+                observations.add(&symptom, run(small(10 * seed), mistake), Drawn::Witness);
+            }
+            observations.refuted(&symptom, circumstances).iter().any(|name| name == "bias-dropped")
+        };
+        assert_eq!([1, 2, 6].map(refuted), [true, true, false]);
+    }
+
+    #[test]
     fn neighbor_that_a_rival_explains_counts() {
         let mistake = Edit::from_name("conv-bias-ignored").expect("it is an edit");
         let evaluated = run(case(2, 3, 0), mistake);
