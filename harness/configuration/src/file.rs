@@ -1,6 +1,12 @@
 //! `twinfer.toml`: defaults for the options of the command line, and known findings.
 
-use std::{io, num::NonZeroU64, path::Path, str::FromStr};
+use std::{
+    fmt::{self, Display},
+    io,
+    num::NonZeroU64,
+    path::Path,
+    str::FromStr,
+};
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
@@ -42,6 +48,7 @@ pub struct Configuration {
     /// The most temporary files of a worker, as in `--worker-disk`.
     pub worker_disk: Option<Size>,
     /// How long a worker may stay in some of the stages, as in `--deadline`.
+    #[serde(default, deserialize_with = "parsed")]
     pub deadline: Option<StageTimes>,
     /// The escalation of options, as in `--ladder`.
     pub ladder: Option<Ladder>,
@@ -171,13 +178,17 @@ impl Date {
     }
 }
 
-impl std::fmt::Display for Date {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 }
 
-fn parsed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Variants>, D::Error> {
+fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -268,6 +279,7 @@ mod tests {
         for (text, line) in [
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
             ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
+            ("deadline = \"5m\"", "line 1: give stages and times, such as start=10m,build=5m"),
             ("worker-memory = \"8GB\"", "line 1: give a whole number with a unit: 512MiB, 8GiB, 2TiB"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),

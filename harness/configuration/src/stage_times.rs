@@ -1,6 +1,5 @@
 use std::{str::FromStr, time::Duration};
 
-use serde::{Deserialize, de};
 use twinfer_case::Stage;
 
 use crate::seconds;
@@ -52,12 +51,6 @@ impl FromStr for StageTimes {
             }
         }
         Ok(times)
-    }
-}
-
-impl<'de> Deserialize<'de> for StageTimes {
-    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
