@@ -21,6 +21,24 @@ pub fn swap_same(op: &mut Op) {
     }
 }
 
+/// Reads `SAME_UPPER` of a convolution as `SAME_LOWER`.
+pub fn same_upper_as_lower(op: &mut Op) {
+    replace_auto_pad(op, AutoPad::SameUpper, AutoPad::SameLower);
+}
+
+/// Reads `SAME_LOWER` of a convolution as `SAME_UPPER`.
+pub fn same_lower_as_upper(op: &mut Op) {
+    replace_auto_pad(op, AutoPad::SameLower, AutoPad::SameUpper);
+}
+
+fn replace_auto_pad(op: &mut Op, stated: AutoPad, read: AutoPad) {
+    if let Some(auto_pad) = window(op).map(|window| window.auto_pad)
+        && *auto_pad == Some(stated)
+    {
+        *auto_pad = Some(read);
+    }
+}
+
 /// Exchanges the `pads` of a convolution; no effect if `output_shape` overrides them.
 pub fn swap_pads(op: &mut Op) {
     if let Some(pads) = window(op).and_then(|window| window.pads.as_mut()) {

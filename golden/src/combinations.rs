@@ -64,16 +64,16 @@ combinations! {
         "QuantizeLinear and DequantizeLinear of a constant are skipped, and operands of a convolution are rounded to 11 bits of significand.",
         [WeightsUnquantized, OperandsInTf32];
     "float-weights-and-bias-quantized",
-        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, and the bias is rounded to multiples of the product of its operands' scales.",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range and zero, and the bias is rounded to multiples of the product of its operands' scales.",
         [FloatWeightsQuantized, BiasInProductSteps];
     "pairs-of-float-weights-saturated",
-        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, and products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate.",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range and zero, and products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate.",
         [FloatWeightsQuantized, PairsSaturated];
     "pairs-saturated-with-bias-in-product-steps",
         "Products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate, and the bias is rounded to multiples of the product of its operands' scales.",
         [PairsSaturated, BiasInProductSteps];
     "pairs-of-float-weights-saturated-with-bias-in-product-steps",
-        "Float weights of a convolution between quantizers are quantized to 256 levels over their range, products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate, and the bias is rounded to multiples of the product of its operands' scales.",
+        "Float weights of a convolution between quantizers are quantized to 256 levels over their range and zero, products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate, and the bias is rounded to multiples of the product of its operands' scales.",
         [FloatWeightsQuantized, PairsSaturated, BiasInProductSteps];
     "unquantized-in-tf32",
         "QuantizeLinear and DequantizeLinear are skipped wherever one follows the other, and operands of a convolution are rounded to 11 bits of significand.",
@@ -100,11 +100,18 @@ impl Combination {
         Self::singles().chain(Self::several()).find(|combination| combination.name == name)
     }
 
-    /// Whether its mutants are a proper subset of those of `other`. If both reproduce an output, the remaining
-    /// mutants of `other` have no effect on it.
+    /// Whether its mutants are a proper subset of those of `other`, or one of the two directions of its mistake. If both reproduce an output,
+    /// the rest of `other` has no effect on it.
     pub fn is_part_of(&self, other: &Self) -> bool {
-        self.mutants.len() < other.mutants.len()
-            && self.mutants.iter().all(|mutant| other.mutants.contains(mutant))
+        let is_subset = self.mutants.len() < other.mutants.len()
+            && self.mutants.iter().all(|mutant| other.mutants.contains(mutant));
+        is_subset || self.is_one_way_of(other)
+    }
+
+    /// Whether it makes the mistake of `other` in one of two directions.
+    pub fn is_one_way_of(&self, other: &Self) -> bool {
+        let (&[mutant], &[both]) = (self.mutants, other.mutants) else { return false };
+        mutant.both_ways() == Some(both)
     }
 
     /// Whether all its mutants change only the precision.

@@ -4,14 +4,14 @@
 
 use crate::{
     attributes::{
-        drop_output_padding, ignore_output_shape, pad_both_ends_alike, same_as_valid,
-        split_output_shape_at_end, swap_pads, swap_same,
+        drop_output_padding, ignore_output_shape, pad_both_ends_alike, same_as_valid, same_lower_as_upper,
+        same_upper_as_lower, split_output_shape_at_end, swap_pads, swap_same,
     },
     quantization::{IntegerConversion, Overflow, Rounding},
     rounding::{to_bfloat16, to_tf32},
     semantics::{
-        Accumulator, Bias, FloatWeights, GroupOrder, Origins, Scales, Semantics, Surroundings, Unsigned,
-        WeightOrder,
+        Accumulator, AxisMove, Bias, FloatWeights, GroupOrder, Origins, Scales, Semantics, Surroundings,
+        Unsigned, WeightOrder,
     },
     taps::Direction,
 };
@@ -149,6 +149,12 @@ mutants! {
         SameSwapped = "same-swapped",
             "`SAME_UPPER` puts the odd position of the padding at the start, and `SAME_LOWER` at the end.",
             |golden| golden.attributes.push(swap_same);
+        SameUpperAsLower = "same-upper-as-lower",
+            "`SAME_UPPER` puts the odd position of the padding at the start, as `SAME_LOWER` does.",
+            |golden| golden.attributes.push(same_upper_as_lower);
+        SameLowerAsUpper = "same-lower-as-upper",
+            "`SAME_LOWER` puts the odd position of the padding at the end, as `SAME_UPPER` does.",
+            |golden| golden.attributes.push(same_lower_as_upper);
         OutputShapeSplitSwapped = "output-shape-split-swapped",
             "The odd position that `output_shape` crops without `SAME_UPPER` is cropped at the end instead of the start.",
             |golden| golden.attributes.push(split_output_shape_at_end);
@@ -181,11 +187,23 @@ mutants! {
             "QuantizeLinear and DequantizeLinear of an operator's result are skipped, but not those of a graph input.",
             |golden| golden.unquantized.results = true;
         ScaleOnOtherAxis = "scale-on-other-axis",
-            "Scales along axis 0 are applied along axis 1, and all others along axis 0.",
-            |golden| golden.scales = Scales::AlongOtherAxis;
+            "Scales and zero points along axis 0 are applied along axis 1, and all others along axis 0.",
+            |golden| golden.scales = Scales::Moved(AxisMove::Exchanged);
+        ScaleAlongAxis1 = "scale-along-axis-1",
+            "Scales and zero points along axis 0 are applied along axis 1.",
+            |golden| golden.scales = Scales::Moved(AxisMove::FirstToSecond);
+        ScaleAlongAxis0 = "scale-along-axis-0",
+            "Scales and zero points along any axis but 0 are applied along axis 0.",
+            |golden| golden.scales = Scales::Moved(AxisMove::OthersToFirst);
         DequantizedOnOtherAxis = "dequantized-on-other-axis",
-            "DequantizeLinear after QuantizeLinear applies scales along axis 0 along axis 1, and all others along axis 0.",
-            |golden| golden.scales = Scales::DequantizedAlongOtherAxis;
+            "DequantizeLinear after QuantizeLinear applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
+            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::Exchanged);
+        DequantizedAlongAxis1 = "dequantized-along-axis-1",
+            "DequantizeLinear after QuantizeLinear applies scales and zero points along axis 0 along axis 1.",
+            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::FirstToSecond);
+        DequantizedAlongAxis0 = "dequantized-along-axis-0",
+            "DequantizeLinear after QuantizeLinear applies scales and zero points along any axis but 0 along axis 0.",
+            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::OthersToFirst);
         FirstScaleForAll = "first-scale-for-all",
             "The scale of the first channel is used for every channel.",
             |golden| golden.scales = Scales::First;
@@ -221,6 +239,9 @@ mutants! {
             |golden| golden.conversion = IntegerConversion { overflow: Overflow::SaturatesNarrowly, ..IntegerConversion::ONNX };
         QuantizedThroughInt32 = "quantized-through-int32",
             "QuantizeLinear converts to a 32-bit integer first, which is the lowest one for numbers beyond its range, and adds the zero point to that with wraparound.",
+            |golden| golden.conversion = IntegerConversion { overflow: Overflow::LowestInt32, ..IntegerConversion::ONNX };
+        QuantizedThroughSaturatingInt32 = "quantized-through-saturating-int32",
+            "QuantizeLinear converts to a 32-bit integer first, which saturates, and adds the zero point to that with wraparound.",
             |golden| golden.conversion = IntegerConversion { overflow: Overflow::SaturatesInt32, ..IntegerConversion::ONNX };
         BiasInProductSteps = "bias-in-product-steps",
             "The bias of a quantized convolution is rounded to multiples of the product of its operands' scales.",
@@ -229,7 +250,7 @@ mutants! {
             "The bias is rounded to steps of the quantized output and added after the sum is quantized.",
             |golden| golden.bias = Bias::AfterRequantization;
         FloatWeightsQuantized = "float-weights-quantized",
-            "Float weights of a convolution between quantizers are quantized to 256 levels over their range.",
+            "Float weights of a convolution between quantizers are quantized to 256 levels over their range and zero.",
             |golden| golden.float_weights = FloatWeights::Quantized;
         PairsSaturated = "pairs-saturated",
             "Products of uint8 and int8 are summed in pairs in 16-bit integers, which saturate.",
@@ -283,6 +304,16 @@ impl Semantics {
 }
 
 impl Mutant {
+    /// The mutant that makes the same mistake in both directions, if this one makes it in one.
+    pub const fn both_ways(self) -> Option<Self> {
+        match self {
+            Self::SameUpperAsLower | Self::SameLowerAsUpper => Some(Self::SameSwapped),
+            Self::ScaleAlongAxis0 | Self::ScaleAlongAxis1 => Some(Self::ScaleOnOtherAxis),
+            Self::DequantizedAlongAxis0 | Self::DequantizedAlongAxis1 => Some(Self::DequantizedOnOtherAxis),
+            _ => None,
+        }
+    }
+
     /// The mutant called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.name() == name)

@@ -86,6 +86,8 @@ pub enum Overflow {
     Wraps,
     /// Saturates what a 32-bit integer holds: numbers beyond it are its lowest, and the zero point is added with wraparound; only mutants do
     /// that.
+    LowestInt32,
+    /// Saturates a 32-bit integer, to which the zero point is added with wraparound, and then the sum; only mutants do that.
     SaturatesInt32,
 }
 
@@ -157,7 +159,13 @@ impl IntegerConversion {
             }
             Overflow::SaturatesAtZero => integer.clamp(lowest.max(0.0), highest),
             Overflow::SaturatesAt127 => integer.clamp(lowest, highest.min(127.0)),
-            Overflow::SaturatesInt32 => int32_sum(self.round(scaled), zero_point).clamp(lowest, highest),
+            Overflow::LowestInt32 => {
+                int32_sum(lowest_int32_beyond(self.round(scaled)), zero_point).clamp(lowest, highest)
+            }
+            // the cast saturates
+            Overflow::SaturatesInt32 => {
+                int32_sum(self.round(scaled) as i32, zero_point).clamp(lowest, highest)
+            }
             Overflow::Saturates => integer.clamp(lowest, highest),
         }
     }
@@ -215,6 +223,7 @@ impl Overflow {
         Self::SaturatesAtZero,
         Self::SaturatesAt127,
         Self::Wraps,
+        Self::LowestInt32,
         Self::SaturatesInt32,
         Self::SaturatesAtOtherLowest,
         Self::SaturatesAtOtherHighest,
@@ -242,7 +251,8 @@ impl Overflow {
             Self::WrapsBelow => "wraps-below-lowest",
             Self::WrapsAbove => "wraps-above-highest",
             Self::Wraps => "wraps",
-            Self::SaturatesInt32 => "saturates-int32",
+            Self::LowestInt32 => "saturates-int32",
+            Self::SaturatesInt32 => "saturates-int32-at-both-ends",
         }
     }
 
@@ -271,8 +281,11 @@ impl Overflow {
             Self::WrapsBelow => "wraps around below the lowest integer instead of saturating",
             Self::WrapsAbove => "wraps around above the highest integer instead of saturating",
             Self::Wraps => "wraps around instead of saturating",
-            Self::SaturatesInt32 => {
+            Self::LowestInt32 => {
                 "converts to a 32-bit integer first, which is the lowest one for numbers beyond its range, and adds the zero point to that with wraparound"
+            }
+            Self::SaturatesInt32 => {
+                "converts to a 32-bit integer first, which saturates, and adds the zero point to that with wraparound"
             }
         }
     }
@@ -292,10 +305,14 @@ fn other_sign(lowest: f64) -> f64 {
     if lowest < 0.0 { -128.0 } else { 128.0 }
 }
 
-/// The sum of two integers in 32 bits, where an integer that does not fit is the lowest one.
-fn int32_sum(integer: f64, zero_point: f64) -> f64 {
+/// An integer in 32 bits, the lowest one if it does not fit.
+fn lowest_int32_beyond(integer: f64) -> i32 {
     let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&integer);
-    let integer = if fits { integer as i32 } else { i32::MIN };
+    if fits { integer as i32 } else { i32::MIN }
+}
+
+/// The sum with a zero point in 32 bits, with wraparound.
+fn int32_sum(integer: i32, zero_point: f64) -> f64 {
     f64::from(integer.wrapping_add(zero_point as i32))
 }
 

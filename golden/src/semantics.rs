@@ -164,10 +164,10 @@ pub enum Scales {
     /// The scale of its position along `axis`, as in ONNX.
     #[default]
     AlongAxis,
-    /// Axis 0 and axis 1 are exchanged.
-    AlongOtherAxis,
-    /// Axis 0 and axis 1 are exchanged in a DequantizeLinear that follows a QuantizeLinear.
-    DequantizedAlongOtherAxis,
+    /// The axis is taken for another one.
+    Moved(AxisMove),
+    /// The axis is taken for another one in a DequantizeLinear that follows a QuantizeLinear.
+    MovedBehindQuantizer(AxisMove),
     /// The first scale for every element.
     First,
     /// Axis 0.
@@ -182,6 +182,28 @@ pub enum Scales {
     AlongNextAxis,
     /// As many axes from the last as `axis` is from the first.
     AlongReversedAxis,
+}
+
+/// The axis that quantizers take for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisMove {
+    /// Axis 0 is taken for axis 1.
+    FirstToSecond,
+    /// Every axis but 0 is taken for axis 0.
+    OthersToFirst,
+    /// Both.
+    Exchanged,
+}
+
+impl AxisMove {
+    /// The axis for which `axis` is taken.
+    pub const fn moved(self, axis: usize) -> usize {
+        match (self, axis) {
+            (Self::FirstToSecond | Self::Exchanged, 0) => 1,
+            (Self::FirstToSecond, axis) => axis,
+            (Self::OthersToFirst | Self::Exchanged, _) => 0,
+        }
+    }
 }
 
 impl Scales {
@@ -199,8 +221,8 @@ impl Scales {
     pub const fn slug(self) -> &'static str {
         match self {
             Self::AlongAxis => "axis",
-            Self::AlongOtherAxis => "other-axis",
-            Self::DequantizedAlongOtherAxis => "dequantized-on-other-axis",
+            Self::Moved(_) => "other-axis",
+            Self::MovedBehindQuantizer(_) => "other-axis-behind-quantizer",
             Self::First => "first-scale",
             Self::AlongFirstAxis => "axis-0",
             Self::AlongSecondAxis => "axis-1",
@@ -215,8 +237,8 @@ impl Scales {
     pub const fn clause(self) -> &'static str {
         match self {
             Self::AlongAxis => "along `axis`",
-            Self::AlongOtherAxis => "along axis 1 for 0, and along axis 0 for every other",
-            Self::DequantizedAlongOtherAxis => "along the other axis behind QuantizeLinear",
+            Self::Moved(_) => "along another axis",
+            Self::MovedBehindQuantizer(_) => "along another axis behind QuantizeLinear",
             Self::First => "of the first channel everywhere",
             Self::AlongFirstAxis => "along axis 0",
             Self::AlongSecondAxis => "along axis 1",

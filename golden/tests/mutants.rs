@@ -42,6 +42,16 @@ fn quantized_conv() -> Case {
     ("quantized conv", sketch.finish(&y), fed(&[0.25, 0.75, -1.25, 100.0, -70.0, 1.0], &[1, 2, 3]))
 }
 
+/// W through QuantizeLinear and DequantizeLinear with a scale an output channel, which is axis 1, into a ConvTranspose.
+fn quantized_deconv() -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Float, &[2, 2, 1], &[2.0, 6.0, 1.0, -5.0]);
+    let x = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
+    let w = sketch.quantized(&w, &per_axis(1, &[2.0, 4.0], 0.0));
+    let y = sketch.node(Op::ConvTranspose(ConvTranspose::default()), &[&x, &w]);
+    ("quantized deconv", sketch.finish(&y), fed(&[1.0, 2.0, -3.0, 4.0, 5.0, 6.0], &[1, 2, 3]))
+}
+
 /// uint8 activations, int8 weights as initializers with a zero point, a bias, Relu, and the result quantized.
 fn requantized_conv() -> Case {
     let mut sketch = Sketch::new();
@@ -120,12 +130,12 @@ fn pooled_concat() -> Case {
     ("pooled concat", sketch.finish(&y), fed(&[-6.0, -8.0, -4.0, -2.0], &[1, 1, 4]))
 }
 
-/// Infinities and a number beyond 32-bit integers, quantized with a zero point below 0.
-fn quantized_infinities() -> Case {
+/// Infinities and a number beyond 32-bit integers, quantized with this zero point.
+fn quantized_infinities(name: &'static str, zero_point: f64) -> Case {
     let mut sketch = Sketch::new();
-    let y = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, -3.0));
+    let y = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, zero_point));
     let x = [f64::INFINITY, f64::NEG_INFINITY, 1e12, -1e12, 4.0];
-    ("quantized infinities", sketch.finish(&y), fed(&x, &[1, 1, 5]))
+    (name, sketch.finish(&y), fed(&x, &[1, 1, 5]))
 }
 
 /// Windows of minus infinity, one of which is padded.
@@ -230,6 +240,7 @@ fn cases() -> Vec<Case> {
             &[4, 1, 1],
         ),
         quantized_conv(),
+        quantized_deconv(),
         requantized_conv(),
         rounded_conv("rounded conv", None),
         rounded_conv("rounded conv, quantized result", Some(4.0)),
@@ -237,7 +248,8 @@ fn cases() -> Vec<Case> {
         saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
         pooled_concat(),
-        quantized_infinities(),
+        quantized_infinities("quantized infinities", -3.0),
+        quantized_infinities("quantized infinities, zero point 0", 0.0),
         pooled_infinities(),
         long_significands(),
     ]
@@ -284,15 +296,19 @@ fn no_two_mutants_are_the_same() {
 
 #[test]
 fn infinities_are_quantized_through_int32_with_wraparound() {
-    let (_, graph, input) = quantized_infinities();
-    let given = |mutants: &[Mutant]| {
-        let inputs = std::slice::from_ref(&input);
-        let evaluation = evaluate_as(&graph, inputs, Arithmetic::default(), mutants).expect("valid");
+    let given = |mutants: &[Mutant], zero_point: f64| {
+        let (_, graph, input) = quantized_infinities("quantized infinities", zero_point);
+        let evaluation = evaluate_as(&graph, &[input], Arithmetic::default(), mutants).expect("valid");
         evaluation.outputs[0].values.clone()
     };
-    assert_eq!(given(&[]), [65.0, -62.5, 65.0, -62.5, 4.0]);
+    let (lowest, saturating) = ([Mutant::QuantizedThroughInt32], [Mutant::QuantizedThroughSaturatingInt32]);
+    assert_eq!(given(&[], -3.0), [65.0, -62.5, 65.0, -62.5, 4.0]);
     // the lowest 32-bit integer and the zero point of -3 make the highest but two
-    assert_eq!(given(&[Mutant::QuantizedThroughInt32]), [65.0, 65.0, 65.0, 65.0, 4.0]);
+    assert_eq!(given(&lowest, -3.0), [65.0, 65.0, 65.0, 65.0, 4.0]);
+    assert_eq!(given(&saturating, -3.0), [65.0, 65.0, 65.0, 65.0, 4.0]);
+    assert_eq!(given(&lowest, 0.0), [-64.0, -64.0, -64.0, -64.0, 4.0]);
+    assert_eq!(given(&saturating, 0.0), given(&[], 0.0), "the lowest and the highest are in range");
+    assert_eq!(given(&saturating, 3.0), [-65.5, -65.5, -65.5, -65.5, 4.0]);
 }
 
 #[test]

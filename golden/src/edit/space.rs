@@ -154,7 +154,11 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         | M::Truncated
         | M::Wrapped
         | M::NarrowRange
-        | M::QuantizedThroughInt32 => false,
+        | M::QuantizedThroughInt32
+        | M::QuantizedThroughSaturatingInt32
+        // quantizers have every axis
+        | M::ScaleAlongAxis0
+        | M::ScaleAlongAxis1 => false,
         M::OutputPaddingIgnored
         | M::OutputPaddingInFront
         | M::OutputPaddingDropped
@@ -169,6 +173,8 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         | M::ActivationsUnquantized
         | M::ResultsUnquantized
         | M::DequantizedOnOtherAxis
+        | M::DequantizedAlongAxis0
+        | M::DequantizedAlongAxis1
         | M::ActivationZeroPointKept
         | M::WeightZeroPointKept
         | M::UnsignedAsSigned => operator == Operator::DequantizeLinear,
@@ -194,7 +200,11 @@ const fn is_of_attributes(change: Change) -> bool {
             matches!(mutant.nature(), Nature::Attribute)
                 || matches!(
                     mutant,
-                    Mutant::PadsSwapped | Mutant::SameSwapped | Mutant::OutputShapeSplitSwapped
+                    Mutant::PadsSwapped
+                        | Mutant::SameSwapped
+                        | Mutant::SameUpperAsLower
+                        | Mutant::SameLowerAsUpper
+                        | Mutant::OutputShapeSplitSwapped
                 )
         }
         _ => false,

@@ -90,11 +90,9 @@ impl<'a> Evaluator<'a> {
         };
         let is_vector = extents.len() > 1 && scale.elements.len() > 1;
         let scales = if is_vector { self.semantics.scales } else { Scales::AlongAxis };
-        // along an axis of extent 1 there is but the first scale, which is another mutant
-        let other_axis = Some(usize::from(axis == 0)).filter(|other| is_vector && extents[*other] > 1);
         let axis = match scales {
-            Scales::AlongOtherAxis => other_axis.unwrap_or(axis),
-            Scales::DequantizedAlongOtherAxis if self.quantizer(node).is_some() => other_axis.unwrap_or(axis),
+            Scales::Moved(axes) => axes.moved(axis),
+            Scales::MovedBehindQuantizer(axes) if self.quantizer(node).is_some() => axes.moved(axis),
             Scales::AlongFirstAxis => 0,
             Scales::AlongSecondAxis => 1,
             Scales::AlongLastAxis => extents.len() - 1,
