@@ -114,8 +114,49 @@ impl Combination {
         mutant.both_ways() == Some(both)
     }
 
+    /// The sentence as a clause after "if".
+    pub fn clause(&self) -> String {
+        const OPERATORS: [&str; 6] =
+            ["Add", "BatchNormalization", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];
+        let sentence = self.sentence.trim_end_matches('.');
+        let begins_with_name = OPERATORS.iter().any(|name| sentence.split(' ').next() == Some(name));
+        match sentence.chars().next() {
+            Some(first) if !begins_with_name => {
+                first.to_lowercase().chain(sentence[first.len_utf8()..].chars()).collect()
+            }
+            _ => sentence.to_owned(),
+        }
+    }
+
+    /// Whether one of its mutants changes the precision, so that its bounds hold much that has another cause.
+    pub fn is_coarse(&self) -> bool {
+        self.mutants.iter().any(|mutant| mutant.nature() == Nature::Precision)
+    }
+
     /// Whether all its mutants change only the precision.
     pub fn is_precision(&self) -> bool {
         self.mutants.iter().all(|mutant| mutant.nature() == Nature::Precision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_become_clauses_and_operators_keep_their_names() {
+        let clause = |name: &str| Combination::from_name(name).expect("it is listed").clause();
+        assert_eq!(clause("bias-dropped"), "the bias is not added");
+        assert_eq!(clause("truncated"), "QuantizeLinear rounds toward zero");
+        assert!(clause("output-shape-ignored").starts_with("`output_shape` is ignored"));
+    }
+
+    #[test]
+    fn one_direction_of_a_mistake_is_a_part_of_both() {
+        let listed = |name: &str| Combination::from_name(name).expect("it is listed");
+        let (upper, both) = (listed("same-upper-as-lower"), listed("same-swapped"));
+        assert!(upper.is_part_of(&both) && upper.is_one_way_of(&both));
+        assert!(!both.is_part_of(&upper) && !upper.is_part_of(&listed("scale-on-other-axis")));
+        assert!(!listed("weights-unquantized").is_one_way_of(&listed("unquantized")), "two mistakes");
     }
 }

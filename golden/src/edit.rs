@@ -8,6 +8,7 @@ mod layout;
 mod numbers;
 mod operand;
 mod operator;
+mod pair;
 mod region;
 mod reindexing;
 mod space;
@@ -20,6 +21,7 @@ pub(crate) use self::change::Change;
 pub(crate) use self::numbers::NumberEdit;
 pub use self::operator::Operator;
 pub(crate) use self::operator::groups;
+pub use self::pair::EditPair;
 pub(crate) use self::region::Region;
 
 /// A mutant of one operator: one thing that the operator computes is changed, perhaps only in a part of its output.

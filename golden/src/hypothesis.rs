@@ -1,8 +1,8 @@
 use std::fmt;
 
-use crate::{Combination, Edit};
+use crate::{Combination, Edit, EditPair, Operator};
 
-/// What may explain an output that golden does not: listed mutants, or an edit.
+/// What may explain an output that golden does not: listed mutants, or edits.
 ///
 /// `Display` gives its name, in kebab-case.
 ///
@@ -19,13 +19,35 @@ pub enum Hypothesis {
     Listed(Combination),
     /// A mutant that is composed.
     Composed(Edit),
+    /// Two of them in one operator.
+    Pair(EditPair),
 }
 
 impl Hypothesis {
     /// The hypothesis called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         let listed = Combination::from_name(name).map(Self::Listed);
-        listed.or_else(|| Edit::from_name(name).map(Self::Composed))
+        listed
+            .or_else(|| EditPair::from_name(name).map(Self::Pair))
+            .or_else(|| Edit::from_name(name).map(Self::Composed))
+    }
+
+    /// The change as a clause after "if".
+    pub fn clause(self) -> String {
+        match self {
+            Self::Listed(combination) => combination.clause(),
+            Self::Composed(edit) => edit.clause(),
+            Self::Pair(pair) => pair.clause(),
+        }
+    }
+
+    /// The operator that it changes; `None` for listed mutants, which may change any.
+    pub const fn operator(self) -> Option<Operator> {
+        match self {
+            Self::Listed(_) => None,
+            Self::Composed(edit) => Some(edit.operator()),
+            Self::Pair(pair) => Some(pair.operator()),
+        }
     }
 }
 
@@ -34,6 +56,7 @@ impl fmt::Display for Hypothesis {
         match self {
             Self::Listed(combination) => f.write_str(combination.name),
             Self::Composed(edit) => edit.fmt(f),
+            Self::Pair(pair) => pair.fmt(f),
         }
     }
 }

@@ -78,7 +78,7 @@ mod unknown;
 mod value;
 
 pub use combinations::Combination;
-pub use edit::{Edit, Operator};
+pub use edit::{Edit, EditPair, Operator};
 pub use evaluate::{
     evaluate, evaluate_as, evaluate_edited, evaluate_returned, evaluate_rounding_randomly, evaluate_with,
     evaluate_within,

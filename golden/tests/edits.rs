@@ -152,7 +152,7 @@ fn joined(inputs: &[&[f32]], mistake: &str) -> Vec<f64> {
     };
     let tensor = |data: &&[f32]| Tensor { shape: vec![data.len()], data: TensorData::Float(data.to_vec()) };
     let inputs: Vec<_> = inputs.iter().map(tensor).collect();
-    let mistake = Hypothesis::Composed(Edit::from_name(mistake).expect("it is an edit"));
+    let mistake = Hypothesis::from_name(mistake).expect("it is an edit, or a pair of them");
     let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
     let given = evaluate_edited(&graph, &inputs, arithmetic, mistake, None, limits);
     given.expect("a valid graph").outputs[0].values.clone()
@@ -164,4 +164,12 @@ fn other_inputs_are_joined_as_far_as_the_output_reaches() {
     assert_eq!(joined(&[&[1.0], &[2.0, 3.0], &[4.0]], mistake), [1.0, 2.0, 3.0, 2.0]);
     assert_eq!(joined(&[&[1.0], &[2.0], &[3.0, 4.0]], mistake), [1.0, 2.0, 3.0, 4.0], "too few to join");
     assert_eq!(joined(&[&[1.0], &[2.0, 3.0]], "concat-inputs-exchanged-in-pairs"), [2.0, 3.0, 1.0]);
+}
+
+#[test]
+fn pair_of_edits_makes_both_changes_in_their_order() {
+    let exchanged = "concat-inputs-exchanged-in-pairs";
+    assert_eq!(joined(&[&[1.0], &[2.0]], exchanged), [2.0, 1.0]);
+    assert_eq!(joined(&[&[1.0], &[2.0]], &format!("concat-input-negated+{exchanged}")), [2.0, -1.0]);
+    assert_eq!(joined(&[&[1.0], &[2.0]], &format!("{exchanged}+concat-input-negated")), [-2.0, 1.0]);
 }

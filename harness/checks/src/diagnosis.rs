@@ -1,6 +1,7 @@
 //! *Diagnosis*: the mutants of golden that reproduce a backend's output.
 
 mod documentation;
+mod error_left;
 mod fallback;
 mod fit;
 mod half_sums;
@@ -12,7 +13,9 @@ use twinfer_case::{Diagnosis, Kind, ReproducingMutant, Verdict};
 use twinfer_golden::Combination;
 
 use self::fit::{Fit, unexplained};
-pub use self::{input::DiagnosisInput, prediction::Prediction, visibility::is_visible};
+pub use self::{
+    error_left::error_left, input::DiagnosisInput, prediction::Prediction, visibility::is_visible,
+};
 use crate::judge::Judgement;
 
 /// Adds a diagnosis to every divergence of shapes or values. A divergence of values that rounded operands alone explain becomes
@@ -77,7 +80,7 @@ fn fits(input: &DiagnosisInput<'_>) -> Vec<(Combination, Fit)> {
 }
 
 fn reproducing(combination: Combination) -> ReproducingMutant {
-    ReproducingMutant { name: combination.name.to_owned(), clause: clause(combination.sentence) }
+    ReproducingMutant { name: combination.name.to_owned(), clause: combination.clause() }
 }
 
 /// Whether every mutant of the diagnosis is one of precision, and there is one.
@@ -85,30 +88,4 @@ fn is_of_precision(diagnosis: &Diagnosis) -> bool {
     let is_precision =
         |name| Combination::from_name(name).is_some_and(|combination| combination.is_precision());
     !diagnosis.mutants.is_empty() && diagnosis.mutant_names().all(is_precision)
-}
-
-/// The sentence as a clause after "if".
-fn clause(sentence: &str) -> String {
-    const OPERATORS: [&str; 6] =
-        ["Add", "BatchNormalization", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];
-    let sentence = sentence.trim_end_matches('.');
-    let begins_with_name = OPERATORS.iter().any(|name| sentence.split(' ').next() == Some(name));
-    match sentence.chars().next() {
-        Some(first) if !begins_with_name => {
-            first.to_lowercase().chain(sentence[first.len_utf8()..].chars()).collect()
-        }
-        _ => sentence.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_become_clauses_and_operators_keep_their_names() {
-        assert_eq!(clause("The bias is not added."), "the bias is not added");
-        assert_eq!(clause("QuantizeLinear rounds toward zero."), "QuantizeLinear rounds toward zero");
-        assert_eq!(clause("`ceil_mode` is ignored."), "`ceil_mode` is ignored");
-    }
 }

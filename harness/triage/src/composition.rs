@@ -1,52 +1,25 @@
 //! *Composition*: which mutants explain a minimal case. An explanation must predict: it reproduces the minimal case, and other cases that
 //! show the same, on values that were not chosen for it. Listed mutants that reproduce the minimal case come first; if none of them
-//! predicts, edits of golden are searched.
+//! predicts, wider ones that contain them, edits of golden, and pairs of these are searched.
 
-use twinfer_case::{Arithmetic, Case, Diagnosis, Kind, ReproducingMutant, Trigger};
+use twinfer_case::{Case, Diagnosis, Kind, ReproducingMutant, Trigger};
 use twinfer_checks::{Evaluated, Prediction};
 use twinfer_golden::{Combination, Edit, Hypothesis, Operator};
-use twinfer_onnx::Node;
-use twinfer_triggers::{concerned, describe, satisfies};
 
 use crate::{
     diverging_case::DivergingCase,
+    pairs::count_of_pairs,
     symptom::{Symptom, are_of_values},
+    trials::{
+        Circumstances, Drawn, FEWEST, Failures, Trial, Trials, cost, needed, needed_by_listed, of_trigger,
+    },
 };
-
-/// The evidence in bits that an explanation needs beyond what chooses it among all that are tried.
-const ENOUGH_BITS: f64 = 20.0;
-
-/// The evidence in bits of a case of which the diagnosis names a mutant with bounds so wide that they hold golden's values too: as many zero
-/// bits rule out chance.
-const BITS_OF_DIAGNOSIS: f64 = 12.0;
-
-/// Neighbors that show the same and that an explanation must reproduce with evidence at least: witnesses have the structure of the
-/// minimal case, so that many edits agree on all of them.
-const FEWEST: usize = 4;
-
-/// Of the cases that show the same, an explanation may fail on one in this many: another bug may show there.
-const TOLERATED: usize = 10;
-
-/// The same for edits, of which there are so many that one may be right about most cases by accident.
-const TOLERATED_OF_EDITS: usize = 20;
-
-/// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
-const TOLERATED_CONFORMING: usize = 4;
 
 /// Explanations that are reported as one answer at most. More do not tell what is wrong.
 const MOST_ALTERNATIVES: usize = 6;
 
 /// Cases of each kind that hypotheses are tried on at most.
 const MOST_CASES: usize = 64;
-
-/// Why a case ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// It has the structure of the minimal case, and other values.
-    Witness,
-    /// It has the operator of the minimal case.
-    Neighbor,
-}
 
 /// The cases that ran in experiments with a minimal case.
 #[derive(Default)]
@@ -55,46 +28,10 @@ pub struct Observations {
     conforming: Vec<Evaluated>,
 }
 
-/// What is known beside the cases.
-#[derive(Clone, Copy)]
-pub struct Circumstances<'a> {
-    /// The condition under which the finding shows; `None` if none was found.
-    pub trigger: Option<&'a Trigger>,
-    /// The arithmetic of the backend.
-    pub arithmetic: Arithmetic,
-}
-
-/// A case that a hypothesis is tried on.
-struct Trial<'a> {
-    evaluated: &'a Evaluated,
-    drawn: Drawn,
-    /// The nodes that may show what is wrong; `None` if that is not known, or if the case does not satisfy the trigger.
-    concerned: Option<Vec<&'a Node>>,
-    /// Whether nearly all cases that satisfy the trigger show what is wrong.
-    is_certain: bool,
-}
-
-/// The cases as they are tried.
-struct Trials<'a> {
-    diverging: Vec<Trial<'a>>,
-    conforming: Vec<Trial<'a>>,
-    /// The listed mutants that reproduce the minimal case, or its graph with other values.
-    rivals: Vec<&'a str>,
-    circumstances: Circumstances<'a>,
-}
-
-/// How a hypothesis that reproduces the minimal case did on the other cases: the less the better, in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Failures {
-    /// Cases that show the same, and that it does not reproduce.
-    diverging: usize,
-    /// Conforming cases for which it predicts something else where the trigger holds, or anywhere if there is none.
-    contradicting: usize,
-    is_restricted: bool,
-    /// Conforming cases for which it predicts something else: it does not say when it applies.
-    conforming: usize,
-    /// Cases that show the same and that are left to other listed mutants, if they are many.
-    left: usize,
+/// What explains a minimal case, and the cases on which that fails.
+struct Explanation {
+    failures: Failures,
+    diagnosis: Diagnosis,
 }
 
 impl Observations {
@@ -109,8 +46,9 @@ impl Observations {
         }
     }
 
-    /// The edits that explain all cases if no listed mutant but those `refuted` explains `minimal`, or none but one of precision, whose wide
-    /// bounds hold much that an edit predicts; before them the listed mutants that are no explanation then.
+    /// What explains all cases if none but those `refuted` of the listed mutants that reproduce `minimal` does, or none but one of precision,
+    /// whose wide bounds hold much that others predict: wider listed mutants, edits, or pairs of them. Before them the listed mutants that
+    /// are no explanation then.
     pub fn settle(
         &self,
         minimal: &DivergingCase,
@@ -125,23 +63,31 @@ impl Observations {
         if !is_precision_alone && fewest.is_some_and(Failures::are_none_where_triggered) {
             return (refuted, None);
         }
-        let is_listed = |edit: &str| listed.iter().any(|name| edit.ends_with(&format!("-{name}")));
         let is_better = |failures: &Failures| {
             is_precision_alone || fewest.is_none_or(|fewest| failures.are_fewer_where_triggered(fewest))
         };
-        let composed = trials.explain(minimal);
-        let composed = composed.filter(|(failures, _)| is_better(failures)).map(|(_, composed)| composed);
-        match composed.filter(|composed| !composed.mutant_names().any(is_listed)) {
-            Some(composed) => (diagnosis.to_vec(), Some(composed)),
+        let explained = trials.explain(minimal).filter(|explanation| is_better(&explanation.failures));
+        let is_listed = |name: &str| listed.iter().any(|listed| name.ends_with(&format!("-{listed}")));
+        match explained.filter(|explanation| !explanation.diagnosis.mutant_names().any(is_listed)) {
+            Some(explanation) => (diagnosis.to_vec(), Some(explanation.diagnosis)),
             None => (refuted, None),
         }
     }
 
-    /// The listed mutants that explain the minimal case of `symptom` alone, and not the other cases.
+    /// The listed mutants that reproduce the minimal case of `symptom` alone: other cases are not as they predict, or as others of them predict
+    /// better.
     pub fn refuted(&self, symptom: &Symptom, circumstances: Circumstances<'_>) -> Vec<String> {
         let trials = self.trials(symptom, circumstances);
-        let explains = |name: &&String| trials.failures_of_listed(name).is_some();
-        symptom.diagnosis().iter().filter(|name| !explains(name)).cloned().collect()
+        let named = symptom.diagnosis().iter().map(|name| (name, trials.failures_of_listed(name)));
+        let named: Vec<_> = named.collect();
+        // wide bounds hold much that has another cause
+        let is_precise = |name: &String| !is_of_precision(name);
+        let precise = named.iter().filter(|(name, _)| is_precise(name)).filter_map(|(_, failures)| *failures);
+        let least = precise.map(Failures::where_triggered).min();
+        let explains = |(_, failures): &&(&String, Option<Failures>)| {
+            failures.is_some_and(|failures| least.is_none_or(|least| failures.where_triggered() <= least))
+        };
+        named.iter().filter(|named| !explains(named)).map(|(name, _)| (*name).clone()).collect()
     }
 
     fn trials<'a>(&'a self, symptom: &'a Symptom, circumstances: Circumstances<'a>) -> Trials<'a> {
@@ -164,214 +110,81 @@ impl Observations {
 }
 
 impl Trials<'_> {
-    /// The edits that explain `minimal`, between which the cases do not distinguish; `None` if none does. What they predict where the
-    /// trigger does not hold does not matter.
-    fn explain(&self, minimal: &DivergingCase) -> Option<(Failures, Diagnosis)> {
+    /// What explains `minimal` beside the listed mutants that reproduce it, as alternatives between which the cases do not distinguish; `None`
+    /// if nothing does. What it predicts where the trigger does not hold does not matter.
+    fn explain(&self, minimal: &DivergingCase) -> Option<Explanation> {
+        let wider = self.explain_by(minimal, wider(minimal.symptom.diagnosis()), needed_by_listed());
         // an explanation makes a precision fallback of wrong values, and another one may be right
         let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
-        if !is_of_values && minimal.symptom.kind() != Kind::WrongShape || self.telling_neighbors() < FEWEST {
-            return None;
+        let is_explicable = is_of_values || minimal.symptom.kind() == Kind::WrongShape;
+        let is_settled = wider.as_ref().is_some_and(|wider| wider.failures.are_none_where_triggered());
+        if is_settled || !is_explicable || self.telling_neighbors() < FEWEST {
+            return wider;
         }
+        let edits = edits_of(&minimal.evaluated.encoded.case);
+        let composed =
+            self.explain_by(minimal, edits.iter().copied().map(Hypothesis::Composed), needed(edits.len()));
+        let explained = match (wider, composed) {
+            (Some(wider), Some(composed)) if composed.failures.are_fewer_where_triggered(wider.failures) => {
+                Some(composed)
+            }
+            (wider, composed) => wider.or(composed),
+        };
+        if explained.is_some() || !is_of_values {
+            return explained;
+        }
+        let (pairs, needed) = (self.pairs(&edits), needed(count_of_pairs(&edits)));
+        self.explain_by(minimal, pairs.into_iter().map(Hypothesis::Pair), needed)
+    }
+
+    /// Those of `hypotheses` that explain `minimal` best, with as many bits of evidence as are `needed`.
+    fn explain_by(
+        &self,
+        minimal: &DivergingCase,
+        hypotheses: impl IntoIterator<Item = Hypothesis>,
+        needed: f64,
+    ) -> Option<Explanation> {
         let arithmetic = self.circumstances.arithmetic;
-        let candidates = candidates(&minimal.evaluated.encoded.case);
-        let needed = needed(candidates.len());
         let mut explaining = Vec::new();
-        for edit in candidates {
-            let hypothesis = Hypothesis::Composed(edit);
-            // neighbors are small, and refute nearly all edits; a minimal case that nothing made smaller may be a whole model
+        for hypothesis in hypotheses {
+            // neighbors are small, and refute nearly all; a minimal case that nothing made smaller may be a whole model
             if let Some(failures) = self.failures(hypothesis, needed)
+                && !matches!(hypothesis, Hypothesis::Pair(pair) if !self.needs_both(pair))
                 && let Prediction::Reproduced(evidence) =
                     Prediction::of(hypothesis, &minimal.evaluated, arithmetic, None)
                 && evidence.bits > 0.0
             {
-                explaining.push((failures, edit, evidence.residual));
+                explaining.push((failures, hypothesis, evidence.residual));
             }
         }
-        let least = explaining.iter().map(|(failures, ..)| *failures).min()?;
-        explaining.retain(|(failures, ..)| *failures == least);
+        let failures = explaining.iter().map(|(failures, ..)| *failures).min()?;
+        explaining.retain(|(of_one, ..)| *of_one == failures);
         let residuals = explaining.iter().map(|(.., residual)| *residual);
         let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
-        let reproducing =
-            |(_, edit, _): &(_, Edit, _)| ReproducingMutant { name: edit.to_string(), clause: edit.clause() };
+        let reproducing = |(_, hypothesis, _): &(_, Hypothesis, _)| ReproducingMutant {
+            name: hypothesis.to_string(),
+            clause: hypothesis.clause(),
+        };
         let mutants = explaining.iter().map(reproducing).collect();
         let diagnosis = Diagnosis { mutants, residual, unexplained: None };
-        (explaining.len() <= MOST_ALTERNATIVES).then_some((least, diagnosis))
-    }
-
-    /// The neighbors that show the same, and whose outputs may be evidence: those of a precision fallback are often golden's.
-    fn telling_neighbors(&self) -> usize {
-        let is_telling = |trial: &&Trial<'_>| {
-            trial.drawn == Drawn::Neighbor && Prediction::may_have_evidence(trial.evaluated)
-        };
-        self.diverging.iter().filter(is_telling).count()
-    }
-
-    /// The cases on which the listed mutants called `name` fail; `None` if they explain nothing.
-    fn failures_of_listed(&self, name: &str) -> Option<Failures> {
-        let count = Combination::singles().chain(Combination::several()).count();
-        let listed = Combination::from_name(name).map(Hypothesis::Listed)?;
-        self.failures(listed, needed(count))
-    }
-
-    /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
-    fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
-        let arithmetic = self.circumstances.arithmetic;
-        let (mut bits, mut supporting, mut silent, mut diverging) = (0.0, 0, 0, 0);
-        let (mut supporting_neighbors, mut explained_by_rivals) = (0, 0);
-        let considered: Vec<_> =
-            self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
-        // beside a listed mutant, which is a likely mistake, one case may show another bug
-        let tolerated = match hypothesis {
-            Hypothesis::Listed(_) => (considered.len() / TOLERATED).max(1),
-            Hypothesis::Composed(_) => considered.len() / TOLERATED_OF_EDITS,
-        };
-        for (place, trial) in considered.iter().enumerate() {
-            let predicted = trial.predicted(hypothesis, arithmetic);
-            match predicted {
-                Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
-                    bits += evidence.bits;
-                    supporting += 1;
-                    supporting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
-                }
-                Prediction::Reproduced(_) => silent += 1,
-                Prediction::Refuted => {
-                    diverging += 1;
-                    explained_by_rivals += usize::from(trial.is_explained_neighbor());
-                }
-                Prediction::Unknown => {}
-            }
-            // what changes nothing in most cases has not enough evidence, whatever the others say
-            let is_silent = !is_listed(hypothesis) && silent > supporting + considered.len() - place - 1;
-            if diverging > tolerated || is_silent {
-                return None;
-            }
-        }
-        let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
-        let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
-        let is_decided_by_witnesses =
-            is_listed(hypothesis) && neighbors < FEWEST && bits >= needed && explained_by_rivals == 0;
-        if !is_enough && !is_decided_by_witnesses {
-            return None;
-        }
-        let (mut conforming, mut meant, mut contradicting) = (0, 0, 0);
-        for Trial { evaluated, concerned, .. } in &self.conforming {
-            let is_refuted = |concerned: Option<&[&Node]>| {
-                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
-            };
-            conforming += usize::from(is_refuted(None));
-            if let Some(concerned) = concerned {
-                meant += 1;
-                contradicting += usize::from(is_refuted(Some(concerned)));
-            }
-        }
-        let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
-        let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
-        if self.circumstances.trigger.is_none() {
-            contradicting = conforming;
-        }
-        // a few may well show another bug
-        let left = Some(self.diverging.len() - considered.len());
-        let left = left.filter(|left| left * TOLERATED > self.diverging.len()).unwrap_or(0);
-        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
+        (explaining.len() <= MOST_ALTERNATIVES).then_some(Explanation { failures, diagnosis })
     }
 }
 
-impl Failures {
-    /// Whether it says what every case shows that satisfies the trigger.
-    const fn are_none_where_triggered(self) -> bool {
-        self.unexplained() == 0 && self.contradicting == 0
-    }
-
-    fn are_fewer_where_triggered(self, other: Self) -> bool {
-        (self.unexplained(), self.contradicting) < (other.unexplained(), other.contradicting)
-    }
-
-    /// Cases that show the same, and that it does not explain.
-    const fn unexplained(self) -> usize {
-        self.diverging + self.left
-    }
-}
-
-impl<'a> Trial<'a> {
-    /// What a hypothesis says of a diverging case: at the nodes that its trigger concerns or, since a trigger may be inexact, at others.
-    fn predicted(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
-        let predicted =
-            |concerned: Option<&[&Node]>| Prediction::of(hypothesis, self.evaluated, arithmetic, concerned);
-        let triggered = self.concerned.as_deref().map(|concerned| predicted(Some(concerned)));
-        let predicted = match triggered {
-            Some(triggered) if triggered != Prediction::Refuted || self.is_certain => triggered,
-            _ => predicted(None),
-        };
-        match (predicted, hypothesis) {
-            (Prediction::Reproduced(evidence), Hypothesis::Listed(combination))
-                if evidence.bits == 0.0 && combination.is_precision() && self.is_diagnosed(combination) =>
-            {
-                Prediction::Reproduced(evidence.with_bits(BITS_OF_DIAGNOSIS))
-            }
-            _ => predicted,
-        }
-    }
-
-    fn is_diagnosed(&self, combination: Combination) -> bool {
-        self.diagnosis().any(|name| name == combination.name)
-    }
-
-    /// Whether a neighbor shows another bug than a listed mutant: others explain it, and none of them is a rival that may
-    /// explain the minimal case too.
-    fn is_of_another(&self, hypothesis: Hypothesis, rivals: &[&str]) -> bool {
-        match hypothesis {
-            Hypothesis::Listed(combination) => {
-                self.is_explained_neighbor()
-                    && !self.is_diagnosed(combination)
-                    && !self.diagnosis().any(|name| rivals.contains(&name))
-            }
-            Hypothesis::Composed(_) => false,
-        }
-    }
-
-    /// Whether it is a neighbor that some listed mutant explains.
-    fn is_explained_neighbor(&self) -> bool {
-        self.drawn == Drawn::Neighbor && self.diagnosis().next().is_some()
-    }
-
-    /// The listed mutants that explain the case by itself.
-    fn diagnosis(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let diagnoses = self.evaluated.divergences().iter().filter_map(|one| one.diagnosis.as_ref());
-        diagnoses.flat_map(Diagnosis::mutant_names)
-    }
-}
-
-const fn is_listed(hypothesis: Hypothesis) -> bool {
-    matches!(hypothesis, Hypothesis::Listed(_))
+/// The listed mutants that make the mistake of one of those called `names` and another one too: smaller cases may show a part of it.
+fn wider(names: &[String]) -> impl Iterator<Item = Hypothesis> {
+    let parts: Vec<_> = names.iter().filter_map(|name| Combination::from_name(name)).collect();
+    let listed = Combination::singles().chain(Combination::several());
+    let is_wider = move |one: &Combination| !one.is_coarse() && parts.iter().any(|part| part.is_part_of(one));
+    listed.filter(is_wider).map(Hypothesis::Listed)
 }
 
 fn is_of_precision(name: &str) -> bool {
     Combination::from_name(name).is_some_and(|combination| combination.is_precision())
 }
 
-/// About what an evaluation of a case costs.
-fn cost(evaluated: &Evaluated) -> u64 {
-    let encoded = &evaluated.encoded;
-    let size = encoded.size();
-    (size.input_elements + size.initializer_elements) as u64 + encoded.macs
-}
-
-/// The evidence that one of so many candidates needs.
-fn needed(candidates: usize) -> f64 {
-    (candidates.max(1) as f64).log2() + ENOUGH_BITS
-}
-
-/// The nodes of a case that a trigger concerns; `None` if the case does not satisfy it.
-fn of_trigger<'a>(evaluated: &'a Evaluated, trigger: &Trigger) -> Option<Vec<&'a Node>> {
-    let case = &evaluated.encoded.case;
-    let described = describe(case);
-    let nodes = case.graph.nodes.iter().zip(concerned(&described, trigger));
-    satisfies(&described, trigger)
-        .then(|| nodes.filter(|(_, concerned)| *concerned).map(|(node, _)| node).collect())
-}
-
 /// The edits of the operators of a case.
-fn candidates(case: &Case) -> Vec<Edit> {
+fn edits_of(case: &Case) -> Vec<Edit> {
     let mut operators: Vec<_> = case.graph.nodes.iter().filter_map(|node| Operator::of(&node.op)).collect();
     operators.sort_unstable();
     operators.dedup();
@@ -381,12 +194,14 @@ fn candidates(case: &Case) -> Vec<Edit> {
 #[cfg(test)]
 mod tests {
     use twinfer_case::{
-        Description, EncodedCase, Expectation, Observation, Outcome, Recipe, Regime, Request, Run, RunOutput,
-        Stage, TensorSource, VariantInfo,
+        Arithmetic, Description, EncodedCase, Expectation, Observation, Outcome, Recipe, Regime, Request,
+        Run, RunOutput, Stage, TensorSource, VariantInfo,
     };
     use twinfer_checks::{golden, references};
     use twinfer_golden::{Limits, evaluate_edited};
-    use twinfer_onnx::{Conv, DataType, Graph, Initializer, Node, Op, Tensor, ValueInfo};
+    use twinfer_onnx::{
+        AutoPad, Conv, DataType, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, ValueInfo,
+    };
 
     use super::*;
     use crate::witness::witnesses;
@@ -427,7 +242,7 @@ mod tests {
     }
 
     /// A case as it runs on a backend that makes this mistake.
-    fn run(case: Case, mistake: Edit) -> Evaluated {
+    fn run(case: Case, mistake: Hypothesis) -> Evaluated {
         let description = Description::new("b", "1", Stage::Execute);
         let variant = "external:b".parse().expect("a variant");
         let info = VariantInfo { variant, description, rung_of: None };
@@ -435,14 +250,7 @@ mod tests {
         let references = references(&encoded, &golden(), info.description.arithmetic);
         let (arithmetic, limits) = (info.description.arithmetic, Limits::default());
         let inputs = &encoded.task.runs[0];
-        let given = evaluate_edited(
-            &encoded.case.graph,
-            inputs,
-            arithmetic,
-            Hypothesis::Composed(mistake),
-            None,
-            limits,
-        );
+        let given = evaluate_edited(&encoded.case.graph, inputs, arithmetic, mistake, None, limits);
         let output = given.expect("a valid graph").outputs[0].to_tensor().expect("a tensor");
         let mut observation = Observation::new(Stage::Execute, Outcome::Ok);
         observation.runs = vec![RunOutput { outputs: vec![output], intermediates: Vec::new() }];
@@ -452,7 +260,14 @@ mod tests {
     /// The listed mutants that are refuted for a backend with this mistake after experiments with so many neighbors of a case, and the names
     /// of the edits that explain it.
     fn settled(minimal: Case, mistake: &str, neighbors: u64) -> (Vec<String>, Vec<String>) {
-        let mistake = Edit::from_name(mistake).expect("it is an edit");
+        let neighbors =
+            (1..=neighbors).map(|seed| case(1 + seed as usize % 3, 2 + seed as usize % 4, 10 * seed));
+        settled_by(minimal, mistake, neighbors.collect())
+    }
+
+    /// The same for these neighbors.
+    fn settled_by(minimal: Case, mistake: &str, neighbors: Vec<Case>) -> (Vec<String>, Vec<String>) {
+        let mistake = Hypothesis::from_name(mistake).expect("it is listed, or an edit");
         let evaluated = run(minimal, mistake);
         let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated);
         let minimal = DivergingCase { evaluated, symptom };
@@ -460,8 +275,7 @@ mod tests {
         for witness in witnesses(&minimal.evaluated.encoded.case) {
             observations.add(&minimal.symptom, run(witness, mistake), Drawn::Witness);
         }
-        for seed in 1..=neighbors {
-            let neighbor = case(1 + seed as usize % 3, 2 + seed as usize % 4, 10 * seed);
+        for neighbor in neighbors {
             observations.add(&minimal.symptom, run(neighbor, mistake), Drawn::Neighbor);
         }
         let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
@@ -508,6 +322,64 @@ mod tests {
         assert_eq!(settled(half_biased(), "conv-bias-ignored", 12), (Vec::new(), Vec::new()));
     }
 
+    /// A Conv with a kernel of two elements that is padded so.
+    fn same(auto_pad: AutoPad, seed: u64) -> Case {
+        let mut same = case(1 + seed as usize % 2, 2, 10 * seed);
+        same.graph.nodes[0].op = Op::Conv(Conv { auto_pad: Some(auto_pad), ..Conv::default() });
+        same
+    }
+
+    #[test]
+    fn mistake_in_both_directions_is_one() {
+        let neighbors = || {
+            let pads = [AutoPad::SameUpper, AutoPad::SameLower].into_iter().cycle();
+            (1..=12).zip(pads).map(|(seed, auto_pad)| same(auto_pad, seed)).collect()
+        };
+        let minimal = || same(AutoPad::SameLower, 0);
+        let (refuted, wider) = settled_by(minimal(), "same-swapped", neighbors());
+        assert_eq!(
+            (refuted, wider),
+            (vec!["same-lower-as-upper".to_owned()], vec!["same-swapped".to_owned()])
+        );
+        assert_eq!(settled_by(minimal(), "same-lower-as-upper", neighbors()), (Vec::new(), Vec::new()));
+    }
+
+    /// Numbers beyond 32-bit integers, quantized with this zero point.
+    fn quantized(zero_point: f64, seed: u64) -> Case {
+        let mut quantized = case(1, 2, 0);
+        let vector = |dtype, value| Tensor::from_f64(dtype, Vec::new(), &[value]).expect("a scalar");
+        let graph = &mut quantized.graph;
+        graph.initializers[0].tensor = vector(DataType::Float, 0.5 * (1 + seed % 3) as f64);
+        graph.initializers[1].tensor = vector(DataType::Uint8, zero_point);
+        graph.nodes[0].op = Op::QuantizeLinear(QuantizeLinear::default());
+        graph.outputs[0].dtype = DataType::Uint8;
+        let x = [f64::INFINITY, 1e12, -1e12, 7.0 * seed as f64, 30.0 + seed as f64];
+        let x = Tensor::from_f64(DataType::Float, vec![1, 1, 5], &x).expect("a tensor");
+        quantized.runs[0].inputs[0] = TensorSource::Data(x);
+        quantized
+    }
+
+    #[test]
+    fn alternative_that_others_contradict_is_none() {
+        let neighbors = || (1..=12).map(|seed| quantized((seed % 4) as f64, seed)).collect();
+        let settled = |mistake| settled_by(quantized(1.0, 0), mistake, neighbors());
+        let (saturating, lowest) = ("quantized-through-saturating-int32", "quantized-through-int32");
+        assert_eq!(settled(saturating), (vec![lowest.to_owned()], Vec::new()));
+        assert_eq!(settled(lowest), (vec![saturating.to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn two_mistakes_that_show_together_are_a_pair() {
+        let pair = "conv-bias-negated+conv-weight-input-channel-reversed";
+        let explained = explained(pair, 24);
+        let is_same = |name: &String| {
+            let mut edits: Vec<_> = name.split('+').collect();
+            edits.sort_unstable();
+            edits == ["conv-bias-negated", "conv-weight-input-channel-reversed"]
+        };
+        assert!(explained.iter().any(is_same), "{explained:?}");
+    }
+
     #[test]
     fn few_witnesses_that_tell_little_decide_nothing() {
         /// A Conv with one output position, at which one output channel has a bias.
@@ -517,7 +389,7 @@ mod tests {
             small.runs[0].inputs[0] = TensorSource::Data(drawn(&[1, 2, 2], seed + 1));
             small
         }
-        let mistake = Edit::from_name("conv-bias-ignored").expect("it is an edit");
+        let mistake = Hypothesis::from_name("conv-bias-ignored").expect("it is an edit");
         let minimal = run(small(0), mistake);
         let symptom = Symptom::of(&minimal.divergences()[0], &minimal);
         let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
@@ -533,7 +405,7 @@ mod tests {
 
     #[test]
     fn neighbor_that_a_rival_explains_counts() {
-        let mistake = Edit::from_name("conv-bias-ignored").expect("it is an edit");
+        let mistake = Hypothesis::from_name("conv-bias-ignored").expect("it is an edit");
         let evaluated = run(case(2, 3, 0), mistake);
         let trial =
             Trial { evaluated: &evaluated, drawn: Drawn::Neighbor, concerned: None, is_certain: false };

@@ -1,6 +1,7 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
 use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
+use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
 use crate::{classes::classes, provisional::Provisional, symptom::are_of_values};
@@ -157,13 +158,11 @@ impl Identity {
                     self.triggers(nodes)
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
-                (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
-                    known.iter().all(|mutant| possible.contains(mutant))
-                }
+                (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => are_among(known, possible),
                 (Cause::Fallback { diagnosis: known, .. }, Cause::Fallback { diagnosis: possible, .. }) => {
                     is_same_fallback(&self.signature.cause, &signature.cause)
                         && known.is_empty() == possible.is_empty()
-                        && known.iter().all(|mutant| possible.contains(mutant))
+                        && are_among(known, possible)
                 }
                 _ => false,
             }
@@ -173,6 +172,16 @@ impl Identity {
 /// Whether two findings, each with its minimal case, are the same bug.
 pub fn is_same_bug((one, minimal): &(Finding, Case), (other, other_minimal): &(Finding, Case)) -> bool {
     Identity::of(one, minimal).is_same_as(&Identity::of(other, other_minimal))
+}
+
+/// Whether each of the mutants `known` is one of those that are `possible`, or makes the mistake of one of them in both directions.
+fn are_among(known: &[String], possible: &[String]) -> bool {
+    let is_one_way = |possible: &String, known: &String| {
+        let listed = Combination::from_name(possible).zip(Combination::from_name(known));
+        listed.is_some_and(|(possible, known)| possible.is_one_way_of(&known))
+    };
+    let is_possible = |known: &String| possible.iter().any(|one| one == known || is_one_way(one, known));
+    known.iter().all(is_possible)
 }
 
 fn operators(nodes: &[DescribedNode]) -> Vec<&str> {
@@ -355,6 +364,18 @@ mod tests {
         assert!(one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-negated"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-halved"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &[])));
+    }
+
+    #[test]
+    fn mistake_in_one_direction_is_known_as_one_in_both() {
+        let explained = |mutant: &str| {
+            let cause = Cause::Diagnosis(vec![mutant.to_owned()]);
+            Identity::of_case(Signature { cause, ..signature(Kind::WrongValues, &["Conv"]) }, &case(1, 4))
+        };
+        let (both, one_way) = (explained("same-swapped"), explained("same-lower-as-upper"));
+        assert!(both.matches(&one_way.signature));
+        assert!(!one_way.matches(&both.signature), "it does not show that");
+        assert!(!both.matches(&explained("scale-along-axis-0").signature));
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod identity;
 mod investigation;
 mod isolation;
 mod neighbors;
+mod pairs;
 mod provisional;
 mod recurrence;
 mod reduction;
@@ -61,6 +62,7 @@ mod study;
 mod suspect;
 mod symptom;
 mod triage_result;
+mod trials;
 mod witness;
 
 pub use cancellation::{Cancellation, Purpose};

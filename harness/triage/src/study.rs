@@ -11,12 +11,13 @@ use twinfer_triggers::{DescribedNode, Learner, describe};
 use crate::{
     TriageError,
     cancellation::Purpose,
-    composition::{Circumstances, Drawn, Observations},
+    composition::Observations,
     diverging_case::DivergingCase,
     neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
     symptom::Symptom,
+    trials::{Circumstances, Drawn},
     witness::{larger_witnesses, witnesses},
 };
 

@@ -117,6 +117,18 @@ def same_swapped(step):
         step.attributes["auto_pad"] = other[step.attributes["auto_pad"]]
 
 
+@bug(*CONVOLUTIONS)
+def same_upper_as_lower(step):
+    if step.attributes.get("auto_pad") == b"SAME_UPPER":
+        step.attributes["auto_pad"] = b"SAME_LOWER"
+
+
+@bug(*CONVOLUTIONS)
+def same_lower_as_upper(step):
+    if step.attributes.get("auto_pad") == b"SAME_LOWER":
+        step.attributes["auto_pad"] = b"SAME_UPPER"
+
+
 @bug("ConvTranspose")
 def output_shape_split_swapped(step):
     if "output_shape" in step.attributes and step.attributes.get("auto_pad") not in (b"SAME_UPPER", b"SAME_LOWER"):
@@ -175,23 +187,54 @@ def results_unquantized(step):
     elide(step, {Origin.COMPUTED})
 
 
-@bug("QuantizeLinear", "DequantizeLinear")
-def scale_on_other_axis(step):
+def move_scales(step, to_first, from_first):
+    """Applies scales and zero points along axis 0 if they are along another one, or along axis 1 if they are along axis 0."""
     rank, parameters = step.inputs[0].ndim, step.inputs[1:]
     if rank < 2 or parameters[0].size == 1:
         return
-    other = 1 if step.attributes.get("axis", 1) % rank == 0 else 0
-    extent = step.inputs[0].shape[other]
-    if extent > 1:
-        step.attributes["axis"] = other
+    is_first = step.attributes.get("axis", 1) % rank == 0
+    if from_first if is_first else to_first:
+        step.attributes["axis"] = 1 if is_first else 0
+        extent = step.inputs[0].shape[step.attributes["axis"]]
         step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
+
+
+def is_behind_quantizer(step):
+    quantizer = step.producer()
+    return quantizer is not None and quantizer.op_type == "QuantizeLinear"
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def scale_on_other_axis(step):
+    move_scales(step, to_first=True, from_first=True)
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def scale_along_axis_1(step):
+    move_scales(step, to_first=False, from_first=True)
+
+
+@bug("QuantizeLinear", "DequantizeLinear")
+def scale_along_axis_0(step):
+    move_scales(step, to_first=True, from_first=False)
 
 
 @bug("DequantizeLinear")
 def dequantized_on_other_axis(step):
-    quantizer = step.producer()
-    if quantizer is not None and quantizer.op_type == "QuantizeLinear":
-        scale_on_other_axis(step)
+    if is_behind_quantizer(step):
+        move_scales(step, to_first=True, from_first=True)
+
+
+@bug("DequantizeLinear")
+def dequantized_along_axis_1(step):
+    if is_behind_quantizer(step):
+        move_scales(step, to_first=False, from_first=True)
+
+
+@bug("DequantizeLinear")
+def dequantized_along_axis_0(step):
+    if is_behind_quantizer(step):
+        move_scales(step, to_first=True, from_first=False)
 
 
 @bug("QuantizeLinear", "DequantizeLinear")
@@ -288,14 +331,27 @@ def narrow_range(step):
     quantize(step, numpy.rint, lambda integers, limits: numpy.clip(integers, max(limits.min, -limits.max), limits.max))
 
 
+INT32 = numpy.iinfo(numpy.int32)
+
+
+def quantize_through_int32(step, hold):
+    """Quantizes to what `hold` makes of the integers in 32 bits, plus the zero point with wraparound."""
+    x, (scale, zero_point) = step.inputs[0], parameters(step)
+    integers = numpy.rint(x.astype(numpy.float64) / scale.astype(numpy.float64))
+    limits = numpy.iinfo(zero_point.dtype)
+    sums = (hold(integers).astype(numpy.int64) + zero_point.astype(numpy.int64)).astype(numpy.int32)
+    step.result = numpy.clip(sums, limits.min, limits.max).astype(zero_point.dtype)
+
+
 @bug("QuantizeLinear")
 def quantized_through_int32(step):
-    x, (scale, zero_point) = step.inputs[0], parameters(step)
-    integers, int32 = numpy.rint(x.astype(numpy.float64) / scale.astype(numpy.float64)), numpy.iinfo(numpy.int32)
-    held = numpy.where((integers >= int32.min) & (integers <= int32.max), integers, int32.min).astype(numpy.int64)
-    limits = numpy.iinfo(zero_point.dtype)
-    sums = (held + zero_point.astype(numpy.int64)).astype(numpy.int32)
-    step.result = numpy.clip(sums, limits.min, limits.max).astype(zero_point.dtype)
+    is_held = lambda integers: (integers >= INT32.min) & (integers <= INT32.max)
+    quantize_through_int32(step, lambda integers: numpy.where(is_held(integers), integers, INT32.min))
+
+
+@bug("QuantizeLinear")
+def quantized_through_saturating_int32(step):
+    quantize_through_int32(step, lambda integers: numpy.clip(integers, INT32.min, INT32.max))
 
 
 def scale_behind(step, place):

@@ -59,7 +59,7 @@ fn onnx_runtime_weight_scales_along_axis_1_are_diagnosed() {
         }
     };
     let findings = outcome.findings();
-    let finding = findings.iter().find(|finding| finding.diagnosis == ["scale-on-other-axis"]);
+    let finding = findings.iter().find(|finding| finding.diagnosis == ["scale-along-axis-0"]);
     let finding = finding.expect("the bug is found and explained");
     assert_eq!(finding.kind, Kind::WrongValues);
     let folder = outcome.out.join("findings").join(finding.signature.slug());

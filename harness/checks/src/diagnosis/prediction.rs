@@ -57,9 +57,8 @@ impl Prediction {
         concerned: Option<&[&Node]>,
     ) -> Self {
         let at_once = Self::of_nodes(hypothesis, evaluated, arithmetic, concerned);
-        let is_meant = |node: &&Node| match hypothesis {
-            Hypothesis::Listed(_) => true,
-            Hypothesis::Composed(edit) => Operator::of(&node.op) == Some(edit.operator()),
+        let is_meant = |node: &&Node| {
+            hypothesis.operator().is_none_or(|operator| Operator::of(&node.op) == Some(operator))
         };
         let nodes: Vec<_> = evaluated.encoded.case.graph.nodes.iter().filter(is_meant).collect();
         if at_once != Self::Refuted || concerned.is_some() || !(2..=MOST_NODES).contains(&nodes.len()) {

@@ -123,6 +123,6 @@ fn print_finding(finding: &Finding) {
         line!("  because: {diagnosis}");
     }
     if !finding.refuted.is_empty() {
-        line!("  refuted by other cases: {}", finding.refuted.join(", "));
+        line!("  not borne out by other cases: {}", finding.refuted.join(", "));
     }
 }

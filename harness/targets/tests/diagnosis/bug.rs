@@ -90,8 +90,8 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved,
         OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored,
         OutputShapeSplitSwapped, PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero,
-        ReluDropped, SameAsValid, SameSwapped, StrideShort, Uint8AsInt8, UnsignedAsSigned,
-        WeightZeroPointKept, ZeroPointIgnored,
+        ReluDropped, SameAsValid, SameLowerAsUpper, SameSwapped, SameUpperAsLower, StrideShort, Uint8AsInt8,
+        UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -99,7 +99,7 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
             Condition::OutputPadding
         }
         OutputShapeSplitSwapped | OutputShapeIgnored => Condition::OutputShape,
-        SameSwapped | SameAsValid => Condition::AutoPadSame,
+        SameSwapped | SameUpperAsLower | SameLowerAsUpper | SameAsValid => Condition::AutoPadSame,
         GroupsInterleaved | GroupsCollapsed | GroupsDealt => Condition::Grouped,
         DilationIgnored => Condition::Dilated,
         StrideShort => Condition::Strided,

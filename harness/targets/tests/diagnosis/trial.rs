@@ -10,7 +10,7 @@ use std::{
 };
 
 use twinfer_case::{Case, Kind, TrustedVariant, Verdict};
-use twinfer_golden::Combination;
+use twinfer_golden::{Combination, Mutant};
 use twinfer_targets::Targets;
 use twinfer_workers::{Deadlines, WorkerCommand};
 
@@ -139,11 +139,14 @@ impl Trial {
         self.answered(|names| matches!(names, [name] if self.is_true(name)))
     }
 
-    /// Of several mistakes at once it is true to name some: the others may change nothing.
+    /// Of several mistakes at once it is true to name some, and of one that is made in two directions to name one: the rest may change
+    /// nothing.
     fn is_true(&self, name: &str) -> bool {
         let made = self.bug.mutants();
-        Combination::from_name(name)
-            .is_some_and(|named| named.mutants.iter().all(|mutant| made.contains(mutant)))
+        let is_made = |mutant: &Mutant| {
+            made.contains(mutant) || mutant.both_ways().is_some_and(|both| made.contains(&both))
+        };
+        Combination::from_name(name).is_some_and(|named| named.mutants.iter().all(is_made))
     }
 
     /// How often there was none.

@@ -1,0 +1,259 @@
+//! *Trials*: the cases that a hypothesis is tried on, and how it does on them.
+
+use twinfer_case::{Arithmetic, Diagnosis, Trigger};
+use twinfer_checks::{Evaluated, Prediction};
+use twinfer_golden::{Combination, Hypothesis};
+use twinfer_onnx::Node;
+use twinfer_triggers::{concerned, describe, satisfies};
+
+/// The evidence in bits that an explanation needs beyond what chooses it among all that are tried.
+const ENOUGH_BITS: f64 = 20.0;
+
+/// The evidence in bits of a case of which the diagnosis names a mutant with bounds so wide that they hold golden's values too: as many zero
+/// bits rule out chance.
+const BITS_OF_DIAGNOSIS: f64 = 12.0;
+
+/// Neighbors that show the same and that an explanation must reproduce with evidence at least: witnesses have the structure of the
+/// minimal case, so that many edits agree on all of them.
+pub const FEWEST: usize = 4;
+
+/// Of the cases that show the same, an explanation may fail on one in this many: another bug may show there.
+const TOLERATED: usize = 10;
+
+/// The same for edits, of which there are so many that one may be right about most cases by accident.
+const TOLERATED_OF_EDITS: usize = 20;
+
+/// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
+const TOLERATED_CONFORMING: usize = 4;
+
+/// Why a case ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// It has the structure of the minimal case, and other values.
+    Witness,
+    /// It has the operator of the minimal case.
+    Neighbor,
+}
+
+/// What is known beside the cases.
+#[derive(Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// The condition under which the finding shows; `None` if none was found.
+    pub trigger: Option<&'a Trigger>,
+    /// The arithmetic of the backend.
+    pub arithmetic: Arithmetic,
+}
+
+/// A case that a hypothesis is tried on.
+pub struct Trial<'a> {
+    pub evaluated: &'a Evaluated,
+    pub drawn: Drawn,
+    /// The nodes that may show what is wrong; `None` if that is not known, or if the case does not satisfy the trigger.
+    pub concerned: Option<Vec<&'a Node>>,
+    /// Whether nearly all cases that satisfy the trigger show what is wrong.
+    pub is_certain: bool,
+}
+
+/// The cases as they are tried.
+pub struct Trials<'a> {
+    pub diverging: Vec<Trial<'a>>,
+    pub conforming: Vec<Trial<'a>>,
+    /// The listed mutants that reproduce the minimal case, or its graph with other values.
+    pub rivals: Vec<&'a str>,
+    pub circumstances: Circumstances<'a>,
+}
+
+/// How a hypothesis that reproduces the minimal case did on the other cases: the less the better, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Failures {
+    /// Cases that show the same, and that it does not reproduce.
+    diverging: usize,
+    /// Conforming cases for which it predicts something else where the trigger holds, or anywhere if there is none.
+    contradicting: usize,
+    is_restricted: bool,
+    /// Conforming cases for which it predicts something else: it does not say when it applies.
+    conforming: usize,
+    /// Cases that show the same and that are left to other listed mutants, if they are many.
+    left: usize,
+}
+
+impl Trials<'_> {
+    /// The neighbors that show the same, and whose outputs may be evidence: those of a precision fallback are often golden's.
+    pub fn telling_neighbors(&self) -> usize {
+        let is_telling = |trial: &&Trial<'_>| {
+            trial.drawn == Drawn::Neighbor && Prediction::may_have_evidence(trial.evaluated)
+        };
+        self.diverging.iter().filter(is_telling).count()
+    }
+
+    /// The cases on which the listed mutants called `name` fail; `None` if they explain too few, or too little.
+    pub fn failures_of_listed(&self, name: &str) -> Option<Failures> {
+        self.failures(Hypothesis::Listed(Combination::from_name(name)?), needed_by_listed())
+    }
+
+    /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
+    pub fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
+        let arithmetic = self.circumstances.arithmetic;
+        let (mut bits, mut supporting, mut silent, mut diverging) = (0.0, 0, 0, 0);
+        let (mut supporting_neighbors, mut explained_by_rivals) = (0, 0);
+        let considered: Vec<_> =
+            self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
+        // beside a listed mutant, which is a likely mistake, one case may show another bug
+        let tolerated = match hypothesis {
+            Hypothesis::Listed(_) => (considered.len() / TOLERATED).max(1),
+            Hypothesis::Composed(_) | Hypothesis::Pair(_) => considered.len() / TOLERATED_OF_EDITS,
+        };
+        for (place, trial) in considered.iter().enumerate() {
+            let predicted = trial.predicted(hypothesis, arithmetic);
+            match predicted {
+                Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
+                    bits += evidence.bits;
+                    supporting += 1;
+                    supporting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
+                }
+                Prediction::Reproduced(_) => silent += 1,
+                Prediction::Refuted => {
+                    diverging += 1;
+                    explained_by_rivals += usize::from(trial.is_explained_neighbor());
+                }
+                Prediction::Unknown => {}
+            }
+            // what changes nothing in most cases has not enough evidence, whatever the others say
+            let is_silent = !is_listed(hypothesis) && silent > supporting + considered.len() - place - 1;
+            if diverging > tolerated || is_silent {
+                return None;
+            }
+        }
+        let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
+        let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
+        let is_decided_by_witnesses =
+            is_listed(hypothesis) && neighbors < FEWEST && bits >= needed && explained_by_rivals == 0;
+        if !is_enough && !is_decided_by_witnesses {
+            return None;
+        }
+        let (mut conforming, mut meant, mut contradicting) = (0, 0, 0);
+        for Trial { evaluated, concerned, .. } in &self.conforming {
+            let is_refuted = |concerned: Option<&[&Node]>| {
+                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
+            };
+            conforming += usize::from(is_refuted(None));
+            if let Some(concerned) = concerned {
+                meant += 1;
+                contradicting += usize::from(is_refuted(Some(concerned)));
+            }
+        }
+        let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
+        let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
+        if self.circumstances.trigger.is_none() {
+            contradicting = conforming;
+        }
+        // a few may well show another bug
+        let left = Some(self.diverging.len() - considered.len());
+        let left = left.filter(|left| left * TOLERATED > self.diverging.len()).unwrap_or(0);
+        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
+    }
+}
+
+impl Failures {
+    /// Whether it says what every case shows that satisfies the trigger.
+    pub const fn are_none_where_triggered(self) -> bool {
+        self.unexplained() == 0 && self.contradicting == 0
+    }
+
+    pub fn are_fewer_where_triggered(self, other: Self) -> bool {
+        self.where_triggered() < other.where_triggered()
+    }
+
+    /// How many cases it does not explain, and then how many contradict it, which tells one hypothesis from another.
+    pub const fn where_triggered(self) -> (usize, usize) {
+        (self.unexplained(), self.contradicting)
+    }
+
+    /// Cases that show the same, and that it does not explain.
+    const fn unexplained(self) -> usize {
+        self.diverging + self.left
+    }
+}
+
+impl<'a> Trial<'a> {
+    /// What a hypothesis says of a diverging case: at the nodes that its trigger concerns or, since a trigger may be inexact, at others.
+    pub fn predicted(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
+        let predicted =
+            |concerned: Option<&[&Node]>| Prediction::of(hypothesis, self.evaluated, arithmetic, concerned);
+        let triggered = self.concerned.as_deref().map(|concerned| predicted(Some(concerned)));
+        let predicted = match triggered {
+            Some(triggered) if triggered != Prediction::Refuted || self.is_certain => triggered,
+            _ => predicted(None),
+        };
+        match (predicted, hypothesis) {
+            (Prediction::Reproduced(evidence), Hypothesis::Listed(combination))
+                if evidence.bits == 0.0 && combination.is_precision() && self.is_diagnosed(combination) =>
+            {
+                Prediction::Reproduced(evidence.with_bits(BITS_OF_DIAGNOSIS))
+            }
+            _ => predicted,
+        }
+    }
+
+    fn is_diagnosed(&self, combination: Combination) -> bool {
+        let is_meant = |name: &str| {
+            name == combination.name
+                || Combination::from_name(name).is_some_and(|named| named.is_part_of(&combination))
+        };
+        self.diagnosis().any(is_meant)
+    }
+
+    /// Whether a neighbor shows another bug than a listed mutant: others explain it, and none of them is a rival that may
+    /// explain the minimal case too.
+    pub fn is_of_another(&self, hypothesis: Hypothesis, rivals: &[&str]) -> bool {
+        match hypothesis {
+            Hypothesis::Listed(combination) => {
+                self.is_explained_neighbor()
+                    && !self.is_diagnosed(combination)
+                    && !self.diagnosis().any(|name| rivals.contains(&name))
+            }
+            Hypothesis::Composed(_) | Hypothesis::Pair(_) => false,
+        }
+    }
+
+    /// Whether it is a neighbor that some listed mutant explains.
+    fn is_explained_neighbor(&self) -> bool {
+        self.drawn == Drawn::Neighbor && self.diagnosis().next().is_some()
+    }
+
+    /// The listed mutants that explain the case by itself.
+    pub fn diagnosis(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let diagnoses = self.evaluated.divergences().iter().filter_map(|one| one.diagnosis.as_ref());
+        diagnoses.flat_map(Diagnosis::mutant_names)
+    }
+}
+
+const fn is_listed(hypothesis: Hypothesis) -> bool {
+    matches!(hypothesis, Hypothesis::Listed(_))
+}
+
+/// About what an evaluation of a case costs.
+pub fn cost(evaluated: &Evaluated) -> u64 {
+    let encoded = &evaluated.encoded;
+    let size = encoded.size();
+    (size.input_elements + size.initializer_elements) as u64 + encoded.macs
+}
+
+/// The evidence that one of so many candidates needs.
+pub fn needed(candidates: usize) -> f64 {
+    (candidates.max(1) as f64).log2() + ENOUGH_BITS
+}
+
+/// The evidence that a listed mutant needs.
+pub fn needed_by_listed() -> f64 {
+    needed(Combination::singles().chain(Combination::several()).count())
+}
+
+/// The nodes of a case that a trigger concerns; `None` if the case does not satisfy it.
+pub fn of_trigger<'a>(evaluated: &'a Evaluated, trigger: &Trigger) -> Option<Vec<&'a Node>> {
+    let case = &evaluated.encoded.case;
+    let described = describe(case);
+    let nodes = case.graph.nodes.iter().zip(concerned(&described, trigger));
+    satisfies(&described, trigger)
+        .then(|| nodes.filter(|(_, concerned)| *concerned).map(|(node, _)| node).collect())
+}
