@@ -38,19 +38,19 @@ impl Targets {
         };
         let evaluated = self.evaluate_fresh(workers, &case)?;
         let shown = symptom(&evaluated, Some(&finding))
-            .map(|shown| shown.without(&finding.refuted))
             .filter(|shown| (shown.kind(), shown.stage()) == (finding.kind, finding.stage));
         let Some(symptom) = shown else {
             return Ok(Explanation::NotRecurring(Box::new(evaluated.record(workers.info()))));
         };
         let minimal = DivergingCase { evaluated, symptom };
         let study = self.study(workers, &minimal, neighbors)?;
-        let symptom = minimal.symptom.without(&study.refuted);
+        let symptom = minimal.symptom.clone().without(&study.refuted);
         finding.trigger = study.trigger;
         finding.diagnosis = symptom.diagnosis().to_vec();
         finding.refuted = symptom.refuted().to_vec();
         for divergence in &mut finding.divergences {
-            let diagnosis = divergence.diagnosis.take();
+            let now = minimal.evaluated.divergences().iter().find(|now| now.is_like(divergence));
+            let diagnosis = now.map_or_else(|| divergence.diagnosis.take(), |now| now.diagnosis.clone());
             divergence.diagnosis = diagnosis.map(|diagnosis| diagnosis.narrowed_to(&finding.diagnosis));
         }
         finding.explain_by(study.composed.as_ref());

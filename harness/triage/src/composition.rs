@@ -159,6 +159,8 @@ impl Trials<'_> {
         }
         let failures = explaining.iter().map(|(failures, ..)| *failures).min()?;
         explaining.retain(|(of_one, ..)| *of_one == failures);
+        let alike: Vec<_> = explaining.iter().map(|(_, hypothesis, _)| *hypothesis).collect();
+        explaining.retain(|(_, hypothesis, _)| !alike.iter().any(|other| is_part_of(*other, *hypothesis)));
         let residuals = explaining.iter().map(|(.., residual)| *residual);
         let residual = residuals.reduce(|one, other| Some(one?.max(other?)))?;
         let reproducing = |(_, hypothesis, _): &(_, Hypothesis, _)| ReproducingMutant {
@@ -169,6 +171,11 @@ impl Trials<'_> {
         let diagnosis = Diagnosis { mutants, residual, unexplained: None };
         (explaining.len() <= MOST_ALTERNATIVES).then_some(Explanation { failures, diagnosis })
     }
+}
+
+/// Whether listed mutants are a part of others, so that the rest of these has no effect if both explain the same.
+fn is_part_of(part: Hypothesis, whole: Hypothesis) -> bool {
+    matches!((part, whole), (Hypothesis::Listed(part), Hypothesis::Listed(whole)) if part.is_part_of(&whole))
 }
 
 /// The listed mutants that make the mistake of one of those called `names` and another one too: smaller cases may show a part of it.

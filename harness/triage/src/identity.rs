@@ -17,7 +17,8 @@ pub struct Identity {
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
     pub trigger: Option<Trigger>,
-    /// The names of the edits of golden that explain the finding if no mutant does, alternatives of which one holds.
+    /// The names of what explains the finding if no mutant of its signature does, alternatives of which one holds: edits of golden, or wider
+    /// listed mutants.
     pub edits: Vec<String>,
     /// What the nodes of the finding's minimal case are like.
     pub nodes: Vec<DescribedNode>,
@@ -62,18 +63,31 @@ impl Identity {
             && operators(&self.nodes) == operators(nodes)
     }
 
-    /// Whether edits explain both, and one of them may explain both.
+    /// Whether edits, or wider listed mutants, explain one of both, and one of them may explain the other too.
     fn is_explained_like(&self, other: &Self) -> bool {
-        is_alike(&self.signature, &other.signature)
-            && self.edits.iter().any(|edit| other.edits.contains(edit))
+        let is_composed = !self.edits.is_empty() || !other.edits.is_empty();
+        let is_common = |name: &String| other.explanations().contains(name);
+        is_composed
+            && is_alike(&self.signature, &other.signature)
+            && self.explanations().iter().any(is_common)
+    }
+
+    /// The names of what explains the finding, alternatives of which one holds.
+    fn explanations(&self) -> &[String] {
+        match &self.signature.cause {
+            Cause::Diagnosis(mutants) => mutants,
+            _ => &self.edits,
+        }
     }
 
     fn is_triggered_like(&self, other: &Self) -> bool {
-        let are_explained_apart =
-            matches!(
-                (&self.signature.cause, &other.signature.cause),
-                (Cause::Diagnosis(one), Cause::Diagnosis(other)) if one != other
-            ) || !self.edits.is_empty() && !other.edits.is_empty() && !self.is_explained_like(other);
+        let are_explained_apart = match (&self.signature.cause, &other.signature.cause) {
+            (Cause::Diagnosis(one), Cause::Diagnosis(other)) => one != other,
+            _ => {
+                let are_explained = !self.explanations().is_empty() && !other.explanations().is_empty();
+                are_explained && !self.is_explained_like(other)
+            }
+        };
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
         // an edit is right about nearly all cases that show something under its condition
@@ -364,6 +378,13 @@ mod tests {
         assert!(one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-negated"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &["conv-bias-halved"])));
         assert!(!one.is_same_as(&explained(&case(2, 2), &["Conv", "group"], &[])));
+        let listed = |mutant: &str| {
+            let cause = Cause::Diagnosis(vec![mutant.to_owned()]);
+            Identity::of_case(Signature { cause, ..signature(Kind::WrongValues, &["Conv"]) }, &case(2, 2))
+        };
+        let wider = explained(&case(1, 4), &["Conv"], &["same-swapped"]);
+        assert!(wider.is_same_as(&listed("same-swapped")) && listed("same-swapped").is_same_as(&wider));
+        assert!(!wider.is_same_as(&listed("pads-swapped")));
     }
 
     #[test]
