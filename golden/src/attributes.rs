@@ -10,32 +10,44 @@ const fn window(op: &mut Op) -> Option<WindowMut<'_>> {
     }
 }
 
-/// Exchanges `SAME_UPPER` and `SAME_LOWER` of a convolution.
-pub fn swap_same(op: &mut Op) {
-    if let Some(window) = window(op) {
-        *window.auto_pad = match *window.auto_pad {
-            Some(AutoPad::SameUpper) => Some(AutoPad::SameLower),
-            Some(AutoPad::SameLower) => Some(AutoPad::SameUpper),
+/// How the windows of an operator are padded.
+const fn auto_pad(op: &mut Op) -> Option<&mut AutoPad> {
+    let auto_pad = match op {
+        Op::AveragePool(op) => Some(&mut op.auto_pad),
+        Op::MaxPool(op) => Some(&mut op.auto_pad),
+        op => match window(op) {
+            Some(window) => Some(window.auto_pad),
+            None => None,
+        },
+    };
+    match auto_pad {
+        Some(auto_pad) => auto_pad.as_mut(),
+        None => None,
+    }
+}
+
+/// Exchanges `SAME_UPPER` and `SAME_LOWER`.
+pub const fn swap_same(op: &mut Op) {
+    if let Some(auto_pad) = auto_pad(op) {
+        *auto_pad = match *auto_pad {
+            AutoPad::SameUpper => AutoPad::SameLower,
+            AutoPad::SameLower => AutoPad::SameUpper,
             other => other,
         };
     }
 }
 
-/// Reads `SAME_UPPER` of a convolution as `SAME_LOWER`.
-pub fn same_upper_as_lower(op: &mut Op) {
-    replace_auto_pad(op, AutoPad::SameUpper, AutoPad::SameLower);
+/// Reads `SAME_UPPER` as `SAME_LOWER`.
+pub const fn same_upper_as_lower(op: &mut Op) {
+    if let Some(auto_pad @ AutoPad::SameUpper) = auto_pad(op) {
+        *auto_pad = AutoPad::SameLower;
+    }
 }
 
-/// Reads `SAME_LOWER` of a convolution as `SAME_UPPER`.
-pub fn same_lower_as_upper(op: &mut Op) {
-    replace_auto_pad(op, AutoPad::SameLower, AutoPad::SameUpper);
-}
-
-fn replace_auto_pad(op: &mut Op, stated: AutoPad, read: AutoPad) {
-    if let Some(auto_pad) = window(op).map(|window| window.auto_pad)
-        && *auto_pad == Some(stated)
-    {
-        *auto_pad = Some(read);
+/// Reads `SAME_LOWER` as `SAME_UPPER`.
+pub const fn same_lower_as_upper(op: &mut Op) {
+    if let Some(auto_pad @ AutoPad::SameLower) = auto_pad(op) {
+        *auto_pad = AutoPad::SameUpper;
     }
 }
 
@@ -52,13 +64,7 @@ pub fn same_as_valid(op: &mut Op) {
     if matches!(op, Op::ConvTranspose(op) if op.output_shape.is_some()) {
         return;
     }
-    let auto_pad = match op {
-        Op::MaxPool(op) => Some(&mut op.auto_pad),
-        op => window(op).map(|window| window.auto_pad),
-    };
-    if let Some(auto_pad) = auto_pad.and_then(Option::as_mut)
-        && auto_pad.is_same()
-    {
+    if let Some(auto_pad) = auto_pad(op).filter(|auto_pad| auto_pad.is_same()) {
         *auto_pad = AutoPad::Valid;
     }
 }

@@ -231,6 +231,9 @@ mutants! {
         Truncated = "truncated",
             "QuantizeLinear rounds toward zero.",
             |golden| golden.conversion = IntegerConversion { rounding: Rounding::TowardZero, ..IntegerConversion::ONNX };
+        ZeroPointBeforeRounding = "zero-point-before-rounding",
+            "The zero point is added before a number is rounded to an integer: a tie goes to the even sum.",
+            |golden| golden.conversion = IntegerConversion { shifted_first: true, ..IntegerConversion::ONNX };
         Wrapped = "wrapped",
             "QuantizeLinear wraps around instead of saturating.",
             |golden| golden.conversion = IntegerConversion { overflow: Overflow::Wraps, ..IntegerConversion::ONNX };

@@ -152,6 +152,7 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         // quantizers have every conversion
         | M::RoundedHalfAway
         | M::Truncated
+        | M::ZeroPointBeforeRounding
         | M::Wrapped
         | M::NarrowRange
         | M::QuantizedThroughInt32
@@ -165,7 +166,11 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         | M::OutputShapeSplitSwapped
         | M::OutputShapeIgnored
         | M::BiasNotOnStrip => operator == Operator::ConvTranspose,
-        M::SameAsValid | M::PadsAlike => is_window,
+        M::SameAsValid
+        | M::PadsAlike
+        | M::SameSwapped
+        | M::SameUpperAsLower
+        | M::SameLowerAsUpper => is_window,
         M::BiasInProductSteps | M::BiasAfterRequantization | M::FloatWeightsQuantized | M::PairsSaturated => {
             matches!(operator, Operator::Conv | Operator::ConvTranspose)
         }

@@ -7,6 +7,7 @@ from .window import Window
 
 BUGS = {}
 CONVOLUTIONS = ("Conv", "ConvTranspose")
+POOLS = ("AveragePool", "MaxPool")
 
 
 def bug(*operators):
@@ -110,20 +111,20 @@ def bias_not_on_strip(step):
     step.window.bias_before_appending = True
 
 
-@bug(*CONVOLUTIONS)
+@bug(*CONVOLUTIONS, *POOLS)
 def same_swapped(step):
     other = {b"SAME_UPPER": b"SAME_LOWER", b"SAME_LOWER": b"SAME_UPPER"}
     if step.attributes.get("auto_pad") in other:
         step.attributes["auto_pad"] = other[step.attributes["auto_pad"]]
 
 
-@bug(*CONVOLUTIONS)
+@bug(*CONVOLUTIONS, *POOLS)
 def same_upper_as_lower(step):
     if step.attributes.get("auto_pad") == b"SAME_UPPER":
         step.attributes["auto_pad"] = b"SAME_LOWER"
 
 
-@bug(*CONVOLUTIONS)
+@bug(*CONVOLUTIONS, *POOLS)
 def same_lower_as_upper(step):
     if step.attributes.get("auto_pad") == b"SAME_LOWER":
         step.attributes["auto_pad"] = b"SAME_UPPER"
@@ -138,7 +139,7 @@ def output_shape_split_swapped(step):
 
 # Attributes: most outputs get another shape
 
-@bug(*CONVOLUTIONS, "MaxPool")
+@bug(*CONVOLUTIONS, *POOLS)
 def same_as_valid(step):
     if step.attributes.get("auto_pad", b"").startswith(b"SAME") and "output_shape" not in step.attributes:
         step.attributes["auto_pad"] = b"VALID"
@@ -313,6 +314,14 @@ def saturated(integers, limits):
 @bug("QuantizeLinear")
 def rounded_half_away(step):
     quantize(step, lambda scaled: numpy.copysign(numpy.floor(numpy.abs(scaled) + 0.5), scaled), saturated)
+
+
+@bug("QuantizeLinear")
+def zero_point_before_rounding(step):
+    x, (scale, zero_point) = step.inputs[0], parameters(step)
+    limits = numpy.iinfo(zero_point.dtype)
+    shifted = x.astype(numpy.float64) / scale.astype(numpy.float64) + zero_point.astype(numpy.float64)
+    step.result = numpy.clip(numpy.rint(shifted), limits.min, limits.max).astype(zero_point.dtype)
 
 
 @bug("QuantizeLinear")
