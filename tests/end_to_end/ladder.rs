@@ -28,7 +28,7 @@ fn optimizer_bugs_are_found_by_escalation() {
     let outcome = fuzz(out.path(), &[&CAMPAIGN[..], &["--cases", "400"]].concat());
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     assert!(outcome.stdout.contains("ladder 1/2: suspicious cases and 1 in 2"), "{}", outcome.stdout);
-    for bug in ["on-other-axis", "bias-in-product-steps"] {
+    for bug in ["scale-along-axis-0", "bias-in-product-steps"] {
         let found = findings(out.path());
         assert!(found.iter().any(|name| name.contains(bug)), "{bug} is not among {found:#?}");
     }
