@@ -81,12 +81,13 @@ impl Identity {
     }
 
     fn is_triggered_like(&self, other: &Self) -> bool {
-        let are_explained_apart = match (&self.signature.cause, &other.signature.cause) {
-            (Cause::Diagnosis(one), Cause::Diagnosis(other)) => one != other,
-            _ => {
-                let are_explained = !self.explanations().is_empty() && !other.explanations().is_empty();
-                are_explained && !self.is_explained_like(other)
-            }
+        let are_explained = !self.explanations().is_empty() && !other.explanations().is_empty();
+        let are_explained_apart = if let (Cause::Diagnosis(one), Cause::Diagnosis(other)) =
+            (&self.signature.cause, &other.signature.cause)
+        {
+            one != other
+        } else {
+            are_explained && !self.is_explained_like(other)
         };
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
