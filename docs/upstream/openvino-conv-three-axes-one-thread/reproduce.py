@@ -1,4 +1,4 @@
-"""Conv of three spatial axes with one thread: positions of the second axis are not computed
+"""Conv of three spatial axes with one thread: positions along the second axis are wrong
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
