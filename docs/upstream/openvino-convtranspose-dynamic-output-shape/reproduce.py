@@ -1,4 +1,4 @@
-"""ConvTranspose of a symbolic extent with a short output_shape and dilations does not compile
+"""ConvTranspose of a symbolic extent with a short output_shape does not compile
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

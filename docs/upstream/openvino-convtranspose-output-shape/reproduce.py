@@ -1,4 +1,4 @@
-"""ConvTranspose with output_shape: pads at the start and at the end are exchanged
+"""ConvTranspose with output_shape and a symbolic dimension: everything is cropped at the end
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,4 +1,4 @@
-"""QLinearConv with group and a weight scale per output channel is refused
+"""QLinearConv with a weight scale per output channel takes the scales along the input channels
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,0 +1,40 @@
+"""ReferenceEvaluator: ConvInteger of other than two spatial axes takes the zero points of the weights along the wrong axis
+
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py openvino` runs the same model in OpenVINO.
+"""
+
+import pathlib
+import sys
+
+import numpy
+
+MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
+INPUTS = {
+    "x": numpy.array([[[[[1]]], [[[10]]]]], "uint8"),
+}
+EXPECTED = numpy.array([[[[[22]]], [[[11]]]]], "int32")
+
+
+def onnx():
+    from onnx.reference import ReferenceEvaluator
+
+    return ReferenceEvaluator(MODEL).run(None, INPUTS)[0]
+
+
+def openvino():
+    import openvino
+
+    compiled = openvino.Core().compile_model(MODEL, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    return compiled(list(INPUTS.values()))[0]
+
+
+run = openvino if "openvino" in sys.argv else onnx
+try:
+    found = numpy.asarray(run())
+except ImportError as error:
+    print(error)
+    sys.exit(2)
+except Exception as error:
+    sys.exit(f"refused: {error}")
+print(f"expected {EXPECTED.shape} {EXPECTED.ravel()}, found {found.shape} {found.ravel()}")
+sys.exit(0 if numpy.array_equal(found, EXPECTED, equal_nan=found.dtype.kind == "f") else 1)

@@ -1,0 +1,40 @@
+"""Symbolic shapes with one thread: an error is lost, and the output was not computed
+
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+"""
+
+import pathlib
+import sys
+
+import numpy
+
+MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
+INPUTS = {
+    "a": numpy.array([1.0, 2.0], "float32"),
+    "b": numpy.array([1.0, 2.0, 3.0], "float32"),
+}
+
+
+def openvino():
+    import openvino
+
+    compiled = openvino.Core().compile_model(MODEL, "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    return compiled(list(INPUTS.values()))[0]
+
+
+def onnxruntime():
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]).run(None, INPUTS)[0]
+
+
+run = onnxruntime if "onnxruntime" in sys.argv else openvino
+try:
+    found = numpy.asarray(run())
+except ImportError as error:
+    print(error)
+    sys.exit(2)
+except Exception as error:
+    print(f"refused: {error}")
+    sys.exit(0)
+sys.exit(f"accepted, found {found.shape} {found.ravel()}")
