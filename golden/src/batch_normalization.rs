@@ -137,7 +137,9 @@ pub fn batch_normalization(
                 let factor = &factors[channel];
                 let centered = x.magnitude_at(place) + mean.elements[channel].abs();
                 let centered_error = x.error_at(place) + mean.error_at(channel);
-                if centered + centered_error > x.format.max {
+                // backends may multiply by the scale before they divide
+                let scaled = (centered + centered_error) * parameters.scale.elements[channel].abs().max(1.0);
+                if scaled > x.format.max {
                     return f64::INFINITY;
                 }
                 let propagated = (factor.value.abs() + factor.error) * centered_error

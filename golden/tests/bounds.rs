@@ -245,6 +245,20 @@ fn a_normalization_whose_difference_may_overflow_is_free() {
 }
 
 #[test]
+fn a_normalization_that_may_overflow_if_it_is_scaled_before_it_is_divided_is_free() {
+    let normalized = |scale: f64| {
+        let mut graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[1.0]));
+        graph.nodes.push(normalization(&mut graph.initializers, [scale, 0.0, 0.0, 16.0]));
+        graph.outputs[0].name = "Z".to_owned();
+        reference(&graph, float(DataType::Float, vec![1, 1, 1], &[3e38]))
+    };
+    let scaled = normalized(2.0);
+    assert!(scaled.values[0] < f64::from(f32::MAX) / 2.0, "the result itself is finite");
+    assert_eq!(scaled.compare(0, f64::INFINITY), Agreement::Free);
+    assert!(matches!(normalized(1.0).compare(0, f64::INFINITY), Agreement::Wrong(_)));
+}
+
+#[test]
 fn a_subnormal_operand_may_be_flushed() {
     let graph = dot_graph(DataType::Float, float(DataType::Float, vec![1, 1, 1], &[1e30]));
     let reference = reference(&graph, float(DataType::Float, vec![1, 1, 1], &[1e-40]));

@@ -11,7 +11,9 @@ pub fn description() -> Description {
 }
 
 fn capabilities() -> Vec<Capability> {
-    use Condition::{All, Any, AttributeAbsent, AutoPadSame, Dtype, Not, Operator, OutputShape, SpatialRank};
+    use Condition::{
+        All, Any, AttributeAbsent, AutoPadSame, Dilated, Dtype, Not, Operator, OutputShape, SpatialRank,
+    };
     let operators = |names: &[&str]| Any(names.iter().map(|name| Operator((*name).to_owned())).collect());
     let absent = |name: &str| AttributeAbsent(name.to_owned());
     let convolutions = || operators(&["Conv", "ConvTranspose", "ConvInteger"]);
@@ -39,6 +41,12 @@ fn capabilities() -> Vec<Capability> {
             "src/op_registry/onnx_registry.rs of 0.27.0 does not read it, and an attribute that is not read is an error",
             All(vec![Operator("ConvTranspose".to_owned()), OutputShape]),
             Refusal::with_words(Stage::Parse, "attributes: output_shape"),
+        ),
+        rule(
+            "rten-pools-without-dilations",
+            "src/op_registry/onnx_registry.rs of 0.27.0 checks that the dilations of AveragePool and MaxPool are 1",
+            All(vec![operators(&["AveragePool", "MaxPool"]), Dilated]),
+            Refusal::with_words(Stage::Parse, "error in attribute \"dilations\": unsupported value"),
         ),
         rule(
             "rten-defaults-without-kernel-shape",

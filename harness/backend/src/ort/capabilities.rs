@@ -160,7 +160,7 @@ fn pools_from_lowest() -> Limitation {
     let from_lowest = limitation(
         "ort-pool-from-lowest",
         "ONNX Runtime, MLAS_MAXIMUM_POOLING: InitialValue is the lowest finite number; seen in 1.31.1: windows of minus infinity give it, \
-         in two dimensions only those that are padded along the last axis",
+         in two dimensions only those that are padded along the last axis or cover the whole input",
         Condition::Operator("MaxPool".to_owned()),
         Effect::WrongValues,
     );
