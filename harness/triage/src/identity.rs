@@ -32,10 +32,12 @@ impl Identity {
         Self {
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
-            edits: match finding.signature.cause {
-                Cause::Graph(_) => finding.diagnosis.clone(),
-                _ => Vec::new(),
-            },
+            edits: finding
+                .diagnosis
+                .iter()
+                .filter(|name| !named(&finding.signature).contains(name))
+                .cloned()
+                .collect(),
             ..Self::of_case(finding.signature.clone(), case)
         }
     }
@@ -75,20 +77,15 @@ impl Identity {
     /// The names of what explains the finding, alternatives of which one holds.
     fn explanations(&self) -> &[String] {
         match &self.signature.cause {
-            Cause::Diagnosis(mutants) => mutants,
+            Cause::Diagnosis(mutants) if self.edits.is_empty() => mutants,
             _ => &self.edits,
         }
     }
 
     fn is_triggered_like(&self, other: &Self) -> bool {
         let are_explained = !self.explanations().is_empty() && !other.explanations().is_empty();
-        let are_explained_apart = if let (Cause::Diagnosis(one), Cause::Diagnosis(other)) =
-            (&self.signature.cause, &other.signature.cause)
-        {
-            one != other
-        } else {
-            are_explained && !self.is_explained_like(other)
-        };
+        let are_explained_apart =
+            are_explained && self.explanations() != other.explanations() && !self.is_explained_like(other);
         let are_unexplained =
             matches!((&self.signature.cause, &other.signature.cause), (Cause::Graph(_), Cause::Graph(_)));
         // an edit is right about nearly all cases that show something under its condition
@@ -197,6 +194,14 @@ fn are_among(known: &[String], possible: &[String]) -> bool {
     };
     let is_possible = |known: &String| possible.iter().any(|one| one == known || is_one_way(one, known));
     known.iter().all(is_possible)
+}
+
+/// The mutants that a signature names.
+fn named(signature: &Signature) -> &[String] {
+    match &signature.cause {
+        Cause::Diagnosis(mutants) | Cause::Fallback { diagnosis: mutants, .. } => mutants,
+        Cause::Graph(_) => &[],
+    }
 }
 
 fn operators(nodes: &[DescribedNode]) -> Vec<&str> {
@@ -386,6 +391,10 @@ mod tests {
         let wider = explained(&case(1, 4), &["Conv"], &["same-swapped"]);
         assert!(wider.is_same_as(&listed("same-swapped")) && listed("same-swapped").is_same_as(&wider));
         assert!(!wider.is_same_as(&listed("pads-swapped")));
+        let one_way = |mutant: &str| Identity { edits: wider.edits.clone(), ..listed(mutant) };
+        let (upper, lower) = (one_way("same-upper-as-lower"), one_way("same-lower-as-upper"));
+        assert!(upper.is_same_as(&lower) && upper.is_same_as(&wider), "one mistake in both directions");
+        assert!(!listed("same-upper-as-lower").is_same_as(&listed("same-lower-as-upper")), "two mistakes");
     }
 
     #[test]
