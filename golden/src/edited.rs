@@ -9,7 +9,7 @@ use crate::{
 /// A hypothesis, and the semantics of the nodes that it changes.
 #[derive(Debug)]
 pub struct Edited<'n> {
-    /// Those of one operator; none for listed mutants.
+    /// The edits, which are of one operator; none for listed mutants.
     edits: Vec<Edit>,
     semantics: Semantics,
     /// The nodes that it may change; `None` for every one.

@@ -140,7 +140,7 @@ impl Trials<'_> {
         self.explain_by(minimal, pairs.into_iter().map(Hypothesis::Pair), needed)
     }
 
-    /// Those of `hypotheses` that explain `minimal` best, with as many bits of evidence as are `needed`.
+    /// The hypotheses that explain `minimal` best, as alternatives, if each has as many bits of evidence as are `needed`; `None` if none does.
     fn explain_by(
         &self,
         minimal: &DivergingCase,
