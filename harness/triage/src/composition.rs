@@ -381,6 +381,33 @@ mod tests {
         assert_eq!(settled(lowest), (vec![saturating.to_owned()], Vec::new()));
     }
 
+    /// The listed mutants that are refuted where so many neighbors have no bias, others are wrong in another way, and others right.
+    fn refuted_beside_others(without_bias: u64, otherwise_wrong: u64, right: u64) -> Vec<String> {
+        let named = |name: &str| Hypothesis::from_name(name).expect("it is listed, or an edit");
+        let of_no_effect = "relu-dropped";
+        let mistakes = [
+            ("conv-bias-ignored", without_bias),
+            ("conv-weight-input-channel-reversed", otherwise_wrong),
+            (of_no_effect, right),
+        ];
+        let mistakes = mistakes.iter().flat_map(|(mistake, count)| (0..*count).map(|_| named(mistake)));
+        let minimal = run(half_biased(), named("conv-bias-ignored"));
+        let symptom = Symptom::of(&minimal.divergences()[0], &minimal);
+        let mut observations = Observations::default();
+        for (seed, mistake) in (1..).zip(mistakes) {
+            observations.add(&symptom, run(case(3, 2, 10 * seed), mistake), Drawn::Neighbor);
+        }
+        let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
+        observations.refuted(&symptom, circumstances)
+    }
+
+    #[test]
+    fn listed_mutant_stays_beside_another_bug_of_the_operator() {
+        assert_eq!(refuted_beside_others(12, 8, 0), [""; 0]);
+        assert_eq!(refuted_beside_others(8, 12, 0), ["bias-dropped"], "most cases show another bug");
+        assert_eq!(refuted_beside_others(12, 8, 1), ["bias-dropped"], "a case that conforms has a bias");
+    }
+
     #[test]
     fn two_mistakes_that_show_together_are_a_pair() {
         let pair = "conv-bias-negated+conv-weight-input-channel-reversed";

@@ -23,6 +23,10 @@ const TOLERATED: usize = 10;
 /// The same for edits, of which there are so many that one may be right about most cases by accident.
 const TOLERATED_OF_EDITS: usize = 20;
 
+/// The same for a listed mutant that no conforming case contradicts: the operator may have other bugs, which other cases show. Which cases
+/// these are is chosen after the fact, so that each case that is tried takes a bit from the evidence.
+const TOLERATED_BESIDE_OTHERS: usize = 2;
+
 /// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
 const TOLERATED_CONFORMING: usize = 4;
 
@@ -99,9 +103,14 @@ impl Trials<'_> {
         let considered: Vec<_> =
             self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
         // beside a listed mutant, which is a likely mistake, one case may show another bug
-        let tolerated = match hypothesis {
-            Hypothesis::Listed(_) => (considered.len() / TOLERATED).max(1),
-            Hypothesis::Composed(_) | Hypothesis::Pair(_) => considered.len() / TOLERATED_OF_EDITS,
+        let (tolerated, most) = match hypothesis {
+            Hypothesis::Listed(_) => {
+                ((considered.len() / TOLERATED).max(1), (considered.len() / TOLERATED_BESIDE_OTHERS).max(1))
+            }
+            Hypothesis::Composed(_) | Hypothesis::Pair(_) => {
+                let tolerated = considered.len() / TOLERATED_OF_EDITS;
+                (tolerated, tolerated)
+            }
         };
         for (place, trial) in considered.iter().enumerate() {
             let predicted = trial.predicted(hypothesis, arithmetic);
@@ -120,10 +129,12 @@ impl Trials<'_> {
             }
             // what changes nothing in most cases has not enough evidence, whatever the others say
             let is_silent = !is_listed(hypothesis) && silent > supporting + considered.len() - place - 1;
-            if diverging > tolerated || is_silent {
+            if diverging > most || is_silent {
                 return None;
             }
         }
+        let has_others = diverging > tolerated;
+        let needed = if has_others { needed + considered.len() as f64 } else { needed };
         let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
         let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
         let is_decided_by_witnesses =
@@ -146,6 +157,9 @@ impl Trials<'_> {
         let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
         if self.circumstances.trigger.is_none() {
             contradicting = conforming;
+        }
+        if has_others && contradicting > 0 {
+            return None;
         }
         // a few may well show another bug
         let left = Some(self.diverging.len() - considered.len());
