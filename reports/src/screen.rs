@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use twinfer_case::VariantSummary;
+use twinfer_case::{Trigger, VariantSummary};
 use twinfer_store::findings_of;
 
 use crate::{
@@ -122,8 +122,8 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
     let mark = if severity.is_bug() { Styled::bad(mark) } else { Styled::bold(mark) };
     let cases = counted(report.cases_of(slug), "case", "cases");
     let where_ = format!(" · {} · {cases} · {}", finding.signature.backend.label(), id(report, slug));
-    let condition = match &finding.trigger {
-        Some(trigger) => format!("when: {}", trigger.remark()),
+    let condition = match finding.trigger.as_ref().and_then(Trigger::remark) {
+        Some(remark) => format!("when: {remark}"),
         None => format!("model: {}", finding.graph),
     };
     let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));

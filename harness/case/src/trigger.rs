@@ -52,12 +52,18 @@ impl Trigger {
         diverging * 100 >= most * cases
     }
 
-    /// The condition with what a reader has to know of its evidence: how often it holds if the finding does not nearly always show.
-    pub fn remark(&self) -> String {
+    /// Whether it says more than which operator the finding is about.
+    pub fn is_condition(&self) -> bool {
+        !self.facts.is_empty() || self.is_sufficient()
+    }
+
+    /// The condition with what a reader has to know of its evidence: how often it holds if the finding does not nearly always show. `None` if
+    /// no condition was found.
+    pub fn remark(&self) -> Option<String> {
         let Tally { diverging, cases } = self.satisfying;
         let is_always = self.is_nearly_always(self.satisfying);
         let often = if is_always { String::new() } else { format!(" (in {diverging} of {cases} cases)") };
-        format!("{}{often}", self.condition())
+        self.is_condition().then(|| format!("{}{often}", self.condition()))
     }
 
     /// The condition without its evidence.
@@ -74,6 +80,9 @@ impl Trigger {
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { diverging, cases } = self.satisfying;
+        if !self.is_condition() {
+            return write!(f, "none found: {diverging} of {cases} cases with {} diverge", self.operator);
+        }
         write!(f, "{}: {diverging} of {cases} cases that satisfy this diverge", self.condition())?;
         if let Some(Tally { diverging, cases }) = self.shown {
             write!(f, " ({diverging} of {cases} in which the error would show)")?;
@@ -108,14 +117,14 @@ mod tests {
         };
         let shown = Trigger { shown: Some(Tally { diverging: 11, cases: 11 }), ..often(11) };
         assert!(shown.is_sufficient() && !often(11).is_sufficient());
-        assert_eq!(shown.remark(), "Conv (in 11 of 106 cases)");
+        assert_eq!(shown.remark().as_deref(), Some("Conv (in 11 of 106 cases)"));
         assert_eq!(
             shown.to_string(),
             "Conv: 11 of 106 cases that satisfy this diverge (11 of 11 in which the error would show)"
         );
-        let often = |diverging| often(diverging).remark();
-        assert_eq!(often(11), "Conv (in 11 of 106 cases)");
-        assert_eq!(often(106), "Conv");
+        assert_eq!(often(106).remark().as_deref(), Some("Conv"));
+        assert_eq!(often(11).remark(), None);
+        assert_eq!(often(11).to_string(), "none found: 11 of 106 cases with Conv diverge");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Expectation, Run, TensorSource, materialize};
 use twinfer_golden::evaluate;
-use twinfer_onnx::{Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
+use twinfer_onnx::{Dim, Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
 
 /// The nodes of `case` as cases of their own, in the order of the graph. A node of constants alone is tried on an input first, then on
 /// the constants. Nothing for a case of one node, for one that is not valid, and for one that golden cannot evaluate.
@@ -22,13 +22,28 @@ pub fn isolated(case: &Case) -> Vec<Case> {
     case.graph.nodes.iter().flat_map(alone).flatten().collect()
 }
 
+/// The nodes of `case` that are of the operator called `operator`, as cases of their own, on values that depend on its inputs if there are
+/// any. Nothing for a case that is not valid, and for one that golden cannot evaluate.
+pub fn isolated_of(case: &Case, operator: &str) -> Vec<Case> {
+    let Some(values) = Values::of(case).filter(|_| case.expectation == Expectation::Valid) else {
+        return Vec::new();
+    };
+    let nodes = case.graph.nodes.iter().filter(|node| node.op.op_type() == operator);
+    nodes.filter_map(|node| values.alone(node, &values.fed(node))).collect()
+}
+
 /// The values of a case in each run.
 struct Values<'a> {
     case: &'a Case,
     runs: Vec<BTreeMap<String, Tensor>>,
     /// The values that depend on inputs of the graph.
     varying: BTreeSet<String>,
+    /// The extents in the first run where the symbolic extents of the graph's inputs are larger: what differs is symbolic too.
+    grown: BTreeMap<String, Vec<usize>>,
 }
+
+/// What is added to symbolic extents to see which other extents depend on them: more than strides skip.
+const GROWTH: usize = 60;
 
 impl<'a> Values<'a> {
     /// `None` if golden does not know them.
@@ -41,7 +56,8 @@ impl<'a> Values<'a> {
                 varying.extend(node.outputs.iter().cloned());
             }
         }
-        Some(Self { case, runs, varying })
+        let grown = grown_extents(case, runs.first()?);
+        Some(Self { case, runs, varying, grown })
     }
 
     /// What a node reads that depends on inputs of the graph.
@@ -65,7 +81,7 @@ impl<'a> Values<'a> {
             let tensor = self.runs.first()?.get(name)?.clone();
             Some(Initializer { name: name.clone(), tensor })
         };
-        let declared = |name: &str| declared(name, &self.in_each_run(name)?);
+        let declared = |name: &str| self.declared(name);
         let run = |values: &BTreeMap<String, Tensor>| {
             let inputs = fed.iter().map(|name| Some(TensorSource::Data(values.get(*name)?.clone())));
             Some(Run { inputs: inputs.collect::<Option<_>>()? })
@@ -81,9 +97,34 @@ impl<'a> Values<'a> {
         Some(Case { graph, runs, provenance: None, ..self.case.clone() })
     }
 
-    fn in_each_run(&self, name: &str) -> Option<Vec<&Tensor>> {
-        self.runs.iter().map(|values| values.get(name)).collect()
+    /// An input or output with this value, as symbolic as it is in the graph.
+    fn declared(&self, name: &str) -> Option<ValueInfo> {
+        let runs = self.runs.iter().map(|values| values.get(name)).collect::<Option<Vec<_>>>()?;
+        let mut shapes: Vec<_> = runs.iter().map(|tensor| tensor.shape.as_slice()).collect();
+        // as if there were another run
+        shapes.extend(self.grown.get(name).map(Vec::as_slice));
+        ValueInfo::over_runs(name, runs.first()?.dtype(), &shapes)
     }
+}
+
+/// The extents of all values whose extents are known if the symbolic extents of the inputs grow; empty if none is symbolic, or if the graph
+/// does not admit that.
+fn grown_extents(case: &Case, first: &BTreeMap<String, Tensor>) -> BTreeMap<String, Vec<usize>> {
+    let grown = |input: &ValueInfo| {
+        let extents = first.get(&input.name)?.shape.iter().enumerate();
+        let is_symbolic = |axis: usize| {
+            matches!(input.shape.as_ref().and_then(|dims| dims.get(axis)), Some(Dim::Symbolic(_)))
+        };
+        Some(extents.map(|(axis, extent)| extent + if is_symbolic(axis) { GROWTH } else { 0 }).collect())
+    };
+    let Some(inputs) = case.graph.inputs.iter().map(grown).collect::<Option<Vec<Vec<usize>>>>() else {
+        return BTreeMap::new();
+    };
+    let Ok(shapes) = infer_shapes(&case.graph, &inputs) else { return BTreeMap::new() };
+    let computed = case.graph.nodes.iter().flat_map(|node| &node.outputs);
+    let computed = computed.filter_map(|name| Some((name.clone(), shapes.get(name.as_str())?.shape.clone())));
+    let given = case.graph.inputs.iter().map(|input| input.name.clone()).zip(inputs.clone());
+    computed.chain(given).collect()
 }
 
 /// All values of one run, by name.
@@ -108,12 +149,6 @@ fn of_run(graph: &Graph, inputs: Vec<Tensor>) -> Option<BTreeMap<String, Tensor>
 fn inferred(name: &str, shapes: &Shapes<'_>) -> Option<ValueInfo> {
     let dtype = shapes.get(name)?.dtype;
     Some(ValueInfo { name: name.to_owned(), dtype, shape: None })
-}
-
-/// An input or output of these values, one in each run.
-fn declared(name: &str, runs: &[&Tensor]) -> Option<ValueInfo> {
-    let shapes: Vec<_> = runs.iter().map(|tensor| tensor.shape.as_slice()).collect();
-    ValueInfo::over_runs(name, runs.first()?.dtype(), &shapes)
 }
 
 #[cfg(test)]
@@ -181,5 +216,7 @@ mod tests {
             ]
         );
         assert!(isolated.iter().all(|case| Values::of(case).is_some()), "golden evaluates each");
+        let convolutions = isolated_of(&self::case(), "Conv");
+        assert_eq!(convolutions, isolated[3..]);
     }
 }

@@ -48,6 +48,7 @@ mod hangs;
 mod identity;
 mod investigation;
 mod isolation;
+mod likeness;
 mod neighbors;
 mod pairs;
 mod provisional;

@@ -13,6 +13,7 @@ use crate::{
     cancellation::Purpose,
     composition::Observations,
     diverging_case::DivergingCase,
+    likeness::Shown,
     neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
@@ -276,8 +277,21 @@ impl Experiments<'_> {
         let ran = self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
         let mut learned = Vec::new();
         for (place, evaluated) in places.into_iter().zip(ran) {
-            learned.extend(diverges(&minimal.symptom, &evaluated).map(|diverges| (place, diverges)));
-            explanations.count(&minimal.symptom, evaluated, Drawn::Neighbor);
+            let observations = &mut explanations.observations;
+            match self.reduction.shown(minimal, &neighborhood.subject.operator, evaluated)? {
+                Shown::Same(cases) => {
+                    learned.push((place, true));
+                    cases
+                        .into_iter()
+                        .for_each(|case| observations.add(&minimal.symptom, case, Drawn::Neighbor));
+                }
+                Shown::Nothing(evaluated) => {
+                    let conforms = evaluated.judgement.verdict == Verdict::Conforms;
+                    learned.extend(conforms.then_some((place, false)));
+                    observations.add(&minimal.symptom, evaluated, Drawn::Neighbor);
+                }
+                Shown::Unknown => {}
+            }
         }
         Ok(learned)
     }
@@ -336,15 +350,6 @@ impl Explanations {
 /// Whether a trigger says that the finding shows nearly always.
 fn is_certain(trigger: &Trigger) -> bool {
     trigger.facts.is_empty() && trigger.is_sufficient()
-}
-
-/// Whether a case shows a symptom; `None` if it shows something else, or if nothing was compared.
-fn diverges(symptom: &Symptom, evaluated: &Evaluated) -> Option<bool> {
-    match evaluated.judgement.verdict {
-        Verdict::Conforms => Some(false),
-        Verdict::Diverges(_) => symptom.recurring_in(evaluated).map(|_| true),
-        _ => None,
-    }
 }
 
 /// Whether other cases may show the symptom of a case, at a cost that allows for trying.

@@ -81,6 +81,34 @@ pub struct Failures {
     left: usize,
 }
 
+/// How a hypothesis does on cases that show the same.
+#[derive(Debug, Default)]
+struct Tally {
+    /// The evidence in bits of the cases that it reproduces.
+    bits: f64,
+    /// Cases that it reproduces with evidence.
+    supporting: usize,
+    /// The neighbors among them.
+    supporting_neighbors: usize,
+    /// Cases that it reproduces, as golden does.
+    silent: usize,
+    /// Cases that it does not reproduce.
+    refuted: usize,
+    /// The neighbors among them that some listed mutant explains.
+    explained_by_rivals: usize,
+    /// All neighbors.
+    neighbors: usize,
+}
+
+/// How many conforming cases a hypothesis predicts something else for.
+#[derive(Debug, Default)]
+struct Contradictions {
+    anywhere: usize,
+    where_triggered: usize,
+    /// All conforming cases that satisfy the trigger.
+    triggered: usize,
+}
+
 impl Trials<'_> {
     /// The neighbors that show the same, and whose outputs may be evidence: those of a precision fallback are often golden's.
     pub fn telling_neighbors(&self) -> usize {
@@ -97,74 +125,108 @@ impl Trials<'_> {
 
     /// The cases on which a hypothesis fails; `None` if it fails on too many, or if the evidence is not enough.
     pub fn failures(&self, hypothesis: Hypothesis, needed: f64) -> Option<Failures> {
-        let arithmetic = self.circumstances.arithmetic;
-        let (mut bits, mut supporting, mut silent, mut diverging) = (0.0, 0, 0, 0);
-        let (mut supporting_neighbors, mut explained_by_rivals) = (0, 0);
         let considered: Vec<_> =
             self.diverging.iter().filter(|trial| !trial.is_of_another(hypothesis, &self.rivals)).collect();
-        // beside a listed mutant, which is a likely mistake, one case may show another bug
-        let (tolerated, most) = match hypothesis {
-            Hypothesis::Listed(_) => {
-                ((considered.len() / TOLERATED).max(1), (considered.len() / TOLERATED_BESIDE_OTHERS).max(1))
-            }
-            Hypothesis::Composed(_) | Hypothesis::Pair(_) => {
-                let tolerated = considered.len() / TOLERATED_OF_EDITS;
-                (tolerated, tolerated)
-            }
-        };
-        for (place, trial) in considered.iter().enumerate() {
-            let predicted = trial.predicted(hypothesis, arithmetic);
-            match predicted {
-                Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
-                    bits += evidence.bits;
-                    supporting += 1;
-                    supporting_neighbors += usize::from(trial.drawn == Drawn::Neighbor);
-                }
-                Prediction::Reproduced(_) => silent += 1,
-                Prediction::Refuted => {
-                    diverging += 1;
-                    explained_by_rivals += usize::from(trial.is_explained_neighbor());
-                }
-                Prediction::Unknown => {}
-            }
-            // what changes nothing in most cases has not enough evidence, whatever the others say
-            let is_silent = !is_listed(hypothesis) && silent > supporting + considered.len() - place - 1;
-            if diverging > most || is_silent {
-                return None;
-            }
-        }
-        let has_others = diverging > tolerated;
-        let needed = if has_others { needed + considered.len() as f64 } else { needed };
-        let is_enough = bits >= needed && supporting_neighbors >= FEWEST && silent <= supporting;
-        let neighbors = considered.iter().filter(|trial| trial.drawn == Drawn::Neighbor).count();
-        let is_decided_by_witnesses =
-            is_listed(hypothesis) && neighbors < FEWEST && bits >= needed && explained_by_rivals == 0;
-        if !is_enough && !is_decided_by_witnesses {
+        let tally = self.tally(hypothesis, &considered)?;
+        let usual = tolerated(hypothesis, considered.len());
+        let chosen = if tally.refuted > usual { considered.len() as f64 } else { 0.0 };
+        if !tally.is_enough(hypothesis, needed + chosen) {
             return None;
         }
-        let (mut conforming, mut meant, mut contradicting) = (0, 0, 0);
-        for Trial { evaluated, concerned, .. } in &self.conforming {
-            let is_refuted = |concerned: Option<&[&Node]>| {
-                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
-            };
-            conforming += usize::from(is_refuted(None));
-            if let Some(concerned) = concerned {
-                meant += 1;
-                contradicting += usize::from(is_refuted(Some(concerned)));
-            }
-        }
-        let is_contradicted = contradicting * TOLERATED_CONFORMING > meant + supporting;
-        let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
-        if self.circumstances.trigger.is_none() {
-            contradicting = conforming;
-        }
-        if has_others && contradicting > 0 {
+        let contradictions = self.contradictions(hypothesis);
+        let contradicting = match self.circumstances.trigger {
+            Some(_) => contradictions.where_triggered,
+            None => contradictions.anywhere,
+        };
+        let others = contradictions.triggered + tally.supporting;
+        let is_contradicted = contradictions.where_triggered * TOLERATED_CONFORMING > others;
+        tracing::debug!(%hypothesis, ?tally, ?contradictions, "hypothesis has enough evidence");
+        if is_contradicted || chosen > 0.0 && contradicting > 0 {
             return None;
         }
         // a few may well show another bug
         let left = Some(self.diverging.len() - considered.len());
         let left = left.filter(|left| left * TOLERATED > self.diverging.len()).unwrap_or(0);
-        (!is_contradicted).then_some(Failures { diverging, contradicting, is_restricted, conforming, left })
+        let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
+        let (diverging, conforming) = (tally.refuted, contradictions.anywhere);
+        Some(Failures { diverging, contradicting, is_restricted, conforming, left })
+    }
+
+    /// How a hypothesis does on diverging cases; `None` as soon as it fails on too many of them.
+    fn tally(&self, hypothesis: Hypothesis, considered: &[&Trial<'_>]) -> Option<Tally> {
+        let mut tally = Tally::default();
+        let most = tolerated_beside_others(hypothesis, considered.len());
+        for (place, trial) in considered.iter().enumerate() {
+            tally.add(trial, trial.predicted(hypothesis, self.circumstances.arithmetic));
+            // what changes nothing in most cases has not enough evidence, whatever the others say
+            let is_silent = tally.silent > tally.supporting + considered.len() - place - 1;
+            if tally.refuted > most || is_silent && !is_listed(hypothesis) {
+                return None;
+            }
+        }
+        Some(tally)
+    }
+
+    /// What a hypothesis says of the conforming cases.
+    fn contradictions(&self, hypothesis: Hypothesis) -> Contradictions {
+        let mut contradictions = Contradictions::default();
+        for Trial { evaluated, concerned, .. } in &self.conforming {
+            let is_refuted = |concerned: Option<&[&Node]>| {
+                let arithmetic = self.circumstances.arithmetic;
+                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
+            };
+            contradictions.anywhere += usize::from(is_refuted(None));
+            if let Some(concerned) = concerned {
+                contradictions.triggered += 1;
+                contradictions.where_triggered += usize::from(is_refuted(Some(concerned)));
+            }
+        }
+        contradictions
+    }
+}
+
+impl Tally {
+    fn add(&mut self, trial: &Trial<'_>, predicted: Prediction) {
+        let is_neighbor = trial.drawn == Drawn::Neighbor;
+        self.neighbors += usize::from(is_neighbor);
+        match predicted {
+            Prediction::Reproduced(evidence) if evidence.bits > 0.0 => {
+                self.bits += evidence.bits;
+                self.supporting += 1;
+                self.supporting_neighbors += usize::from(is_neighbor);
+            }
+            Prediction::Reproduced(_) => self.silent += 1,
+            Prediction::Refuted => {
+                self.refuted += 1;
+                self.explained_by_rivals += usize::from(trial.is_explained_neighbor());
+            }
+            Prediction::Unknown => {}
+        }
+    }
+
+    /// Whether there is as much evidence as is `needed`, from neighbors or, if few of them show the same, for a listed mutant from witnesses.
+    fn is_enough(&self, hypothesis: Hypothesis, needed: f64) -> bool {
+        let is_predictive = self.supporting_neighbors >= FEWEST && self.silent <= self.supporting;
+        let is_decided_by_witnesses =
+            is_listed(hypothesis) && self.neighbors < FEWEST && self.explained_by_rivals == 0;
+        self.bits >= needed && (is_predictive || is_decided_by_witnesses)
+    }
+}
+
+/// The diverging cases that a hypothesis may fail on because a few show another bug.
+fn tolerated(hypothesis: Hypothesis, considered: usize) -> usize {
+    match hypothesis {
+        // a likely mistake: one case may show another bug
+        Hypothesis::Listed(_) => (considered / TOLERATED).max(1),
+        Hypothesis::Composed(_) | Hypothesis::Pair(_) => considered / TOLERATED_OF_EDITS,
+    }
+}
+
+/// The diverging cases that a hypothesis may fail on at all.
+fn tolerated_beside_others(hypothesis: Hypothesis, considered: usize) -> usize {
+    match hypothesis {
+        Hypothesis::Listed(_) => (considered / TOLERATED_BESIDE_OTHERS).max(1),
+        Hypothesis::Composed(_) | Hypothesis::Pair(_) => tolerated(hypothesis, considered),
     }
 }
 

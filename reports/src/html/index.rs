@@ -92,11 +92,14 @@ fn group(report: &Report, found: &ReportedFinding, folder: Option<&RunFolder>, b
     }
 }
 
-/// What the backend does, and when it does so if that is known.
+/// What the backend does, and when it does so, or with which operator, if that is known.
 fn title(finding: &Finding) -> String {
     let meaning = capitalized(meaning(finding.kind));
     match &finding.trigger {
-        Some(trigger) => truncated(&format!("{meaning}: {}", trigger.remark()), LINE),
+        Some(trigger) => {
+            let when = trigger.remark().unwrap_or_else(|| trigger.operator.clone());
+            truncated(&format!("{meaning}: {when}"), LINE)
+        }
         None => meaning,
     }
 }

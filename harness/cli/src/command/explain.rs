@@ -91,7 +91,9 @@ fn write_page(run: &Path) -> Result<(), Failure> {
 fn print_alike(findings: &[Finding]) {
     let mut alike = BTreeMap::<_, Vec<String>>::new();
     for finding in findings {
-        let Some(trigger) = &finding.trigger else { continue };
+        let Some(trigger) = finding.trigger.as_ref().filter(|trigger| trigger.is_condition()) else {
+            continue;
+        };
         let what = format!("{}, {}", finding.kind, trigger.condition());
         alike.entry(what).or_default().push(finding.signature.slug());
     }
