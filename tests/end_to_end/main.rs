@@ -25,6 +25,7 @@ mod repro;
 mod resume;
 mod runs;
 mod runtimes;
+mod several_bugs;
 mod single;
 mod site;
 mod survey;

@@ -194,6 +194,17 @@ mod tests {
     }
 
     #[test]
+    fn isolated_node_is_as_symbolic_as_in_its_graph() {
+        let symbol = |name: &str| Dim::Symbolic(name.to_owned());
+        let mut case = case();
+        case.graph.inputs[0].shape = Some(vec![Dim::Fixed(1), Dim::Fixed(1), symbol("n")]);
+        let convolution = &isolated_of(&case, "Conv")[0].graph;
+        let shape = convolution.inputs[0].shape.as_deref();
+        assert_eq!(shape, Some([Dim::Fixed(1), Dim::Fixed(1), symbol("D_2_62")].as_slice()));
+        assert_eq!(convolution.outputs[0].shape.as_deref(), shape);
+    }
+
+    #[test]
     fn nodes_are_isolated_with_the_values_they_read() {
         let isolated = isolated(&case());
         let summary = |case: &Case| {
@@ -216,7 +227,7 @@ mod tests {
             ]
         );
         assert!(isolated.iter().all(|case| Values::of(case).is_some()), "golden evaluates each");
-        let convolutions = isolated_of(&self::case(), "Conv");
+        let convolutions = isolated_of(&case(), "Conv");
         assert_eq!(convolutions, isolated[3..]);
     }
 }

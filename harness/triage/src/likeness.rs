@@ -2,7 +2,7 @@
 //! is learned from a case with another bug is wrong. Nodes that run alone tell: where a node alone is wrong, a minimal case of one node
 //! shows the same, and one of several nodes, each of which is right alone, does not.
 
-use twinfer_case::{Case, Expectation, Kind};
+use twinfer_case::{Case, Expectation, Kind, Verdict};
 use twinfer_checks::Evaluated;
 
 use crate::{
@@ -13,43 +13,50 @@ use crate::{
     reduction::Reduction,
 };
 
+/// Nodes that run alone at most in the experiments with a minimal case. Cases that would need more tell nothing.
+const MOST_ALONE: usize = 96;
+
 /// What a case tells about the bug of a minimal case.
-pub enum Shown {
-    /// It shows the bug, or its nodes that ran alone do: the cases that show it.
-    Same(Vec<Evaluated>),
-    /// It does not diverge.
-    Nothing(Evaluated),
-    /// It shows another bug, or may do so.
-    Unknown,
+#[derive(Default)]
+pub struct Lesson {
+    /// Whether it shows the bug; `None` if it does not tell.
+    pub shows: Option<bool>,
+    /// The cases that ran and that may be explained: the case itself, or those of its nodes that show the bug alone.
+    pub cases: Vec<Evaluated>,
 }
 
 impl Reduction<'_> {
-    /// What `evaluated`, a case with the operator called `operator`, tells about the bug of `minimal`.
-    pub fn shown(
+    /// What `evaluated`, a case with the operator called `operator`, tells about the bug of `minimal`. `ran_alone` counts nodes that ran alone.
+    pub fn lesson(
         &self,
         minimal: &DivergingCase,
         operator: &str,
         evaluated: Evaluated,
-    ) -> Result<Shown, TriageError> {
+        ran_alone: &mut usize,
+    ) -> Result<Lesson, TriageError> {
         if evaluated.divergences().is_empty() {
-            return Ok(Shown::Nothing(evaluated));
+            let conforms = evaluated.judgement.verdict == Verdict::Conforms;
+            return Ok(Lesson { shows: conforms.then_some(false), cases: vec![evaluated] });
         }
-        if minimal.symptom.recurring_in(&evaluated).is_none() {
-            return Ok(Shown::Unknown);
-        }
+        let Some(shown) = minimal.symptom.recurring_in(&evaluated) else { return Ok(Lesson::default()) };
         let case = &evaluated.encoded.case;
-        let is_told_apart = case.graph.nodes.len() > 1
-            && case.expectation == Expectation::Valid
-            && !matches!(minimal.symptom.kind(), Kind::Hang | Kind::Crash);
-        if !is_told_apart {
-            return Ok(Shown::Same(vec![evaluated]));
+        let is_explained_alike =
+            shown.diagnosis().iter().any(|name| minimal.symptom.diagnosis().contains(name));
+        if is_explained_alike || !is_told_apart(minimal, case) {
+            return Ok(Lesson::showing(vec![evaluated]));
         }
-        if minimal.evaluated.encoded.case.graph.nodes.len() == 1 {
-            let alone = self.showing(minimal, isolated_of(case, operator))?;
-            return Ok(if alone.is_empty() { Shown::Unknown } else { Shown::Same(alone) });
+        let is_one_node = minimal.evaluated.encoded.case.graph.nodes.len() == 1;
+        let nodes = if is_one_node { isolated_of(case, operator) } else { isolated(case) };
+        *ran_alone += nodes.len();
+        if *ran_alone > MOST_ALONE {
+            return Ok(Lesson::default());
         }
-        let alone = self.showing(minimal, isolated(case))?;
-        Ok(if alone.is_empty() { Shown::Same(vec![evaluated]) } else { Shown::Unknown })
+        let alone = self.showing(minimal, nodes)?;
+        Ok(match (is_one_node, alone.is_empty()) {
+            (true, false) => Lesson::showing(alone),
+            (false, true) => Lesson::showing(vec![evaluated]),
+            _ => Lesson::default(),
+        })
     }
 
     /// Those of `cases` that show the symptom of `minimal`.
@@ -58,4 +65,17 @@ impl Reduction<'_> {
         ran.retain(|evaluated| minimal.symptom.recurring_in(evaluated).is_some());
         Ok(ran)
     }
+}
+
+impl Lesson {
+    const fn showing(cases: Vec<Evaluated>) -> Self {
+        Self { shows: Some(true), cases }
+    }
+}
+
+/// Whether the nodes of `case` run alone to tell its bug from that of `minimal`: each that ends a worker would cost one.
+fn is_told_apart(minimal: &DivergingCase, case: &Case) -> bool {
+    case.graph.nodes.len() > 1
+        && case.expectation == Expectation::Valid
+        && !matches!(minimal.symptom.kind(), Kind::Hang | Kind::Crash)
 }

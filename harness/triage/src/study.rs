@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger, Verdict};
+use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger};
 use twinfer_checks::Evaluated;
 use twinfer_golden::Hypothesis;
 use twinfer_triggers::{DescribedNode, Learner, describe};
@@ -13,7 +13,6 @@ use crate::{
     cancellation::Purpose,
     composition::Observations,
     diverging_case::DivergingCase,
-    likeness::Shown,
     neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
@@ -80,6 +79,8 @@ struct Explanations {
     explained: BTreeMap<String, usize>,
     /// The cases that ran.
     observations: Observations,
+    /// The nodes that ran alone to tell bugs apart.
+    ran_alone: usize,
 }
 
 impl Experiments<'_> {
@@ -277,20 +278,11 @@ impl Experiments<'_> {
         let ran = self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
         let mut learned = Vec::new();
         for (place, evaluated) in places.into_iter().zip(ran) {
-            let observations = &mut explanations.observations;
-            match self.reduction.shown(minimal, &neighborhood.subject.operator, evaluated)? {
-                Shown::Same(cases) => {
-                    learned.push((place, true));
-                    cases
-                        .into_iter()
-                        .for_each(|case| observations.add(&minimal.symptom, case, Drawn::Neighbor));
-                }
-                Shown::Nothing(evaluated) => {
-                    let conforms = evaluated.judgement.verdict == Verdict::Conforms;
-                    learned.extend(conforms.then_some((place, false)));
-                    observations.add(&minimal.symptom, evaluated, Drawn::Neighbor);
-                }
-                Shown::Unknown => {}
+            let (operator, ran_alone) = (&neighborhood.subject.operator, &mut explanations.ran_alone);
+            let lesson = self.reduction.lesson(minimal, operator, evaluated, ran_alone)?;
+            learned.extend(lesson.shows.map(|shows| (place, shows)));
+            for case in lesson.cases {
+                explanations.observations.add(&minimal.symptom, case, Drawn::Neighbor);
             }
         }
         Ok(learned)
