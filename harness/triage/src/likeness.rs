@@ -1,6 +1,6 @@
 //! *Likeness*: whether a case that diverges as a minimal case does shows the same bug. Backends have several, also in one operator, and what
-//! is learned from a case with another bug is wrong. Nodes that run alone tell: where a node alone is wrong, a minimal case of one node
-//! shows the same, and one of several nodes, each of which is right alone, does not.
+//! is learned from a case with another bug is wrong. Nodes that run alone tell: if a node of the minimal case is wrong alone, the same
+//! operator is wrong alone in a case with the same bug; if none is, none is there.
 
 use twinfer_case::{Case, Expectation, Kind, Verdict};
 use twinfer_checks::Evaluated;
@@ -16,6 +16,16 @@ use crate::{
 /// Nodes that run alone at most in the experiments with a minimal case. Cases that would need more tell nothing.
 const MOST_ALONE: usize = 96;
 
+/// Tells whether cases show the bug of a minimal case.
+pub struct Likeness<'a> {
+    reduction: &'a Reduction<'a>,
+    minimal: &'a DivergingCase,
+    /// The operator of the node of the minimal case that is wrong alone; `None` if each is right alone.
+    wrong_alone: Option<String>,
+    /// The nodes that ran alone.
+    ran_alone: usize,
+}
+
 /// What a case tells about the bug of a minimal case.
 #[derive(Default)]
 pub struct Lesson {
@@ -25,45 +35,68 @@ pub struct Lesson {
     pub cases: Vec<Evaluated>,
 }
 
-impl Reduction<'_> {
-    /// What `evaluated`, a case with the operator called `operator`, tells about the bug of `minimal`. `ran_alone` counts nodes that ran alone.
-    pub fn lesson(
-        &self,
-        minimal: &DivergingCase,
-        operator: &str,
-        evaluated: Evaluated,
-        ran_alone: &mut usize,
-    ) -> Result<Lesson, TriageError> {
+impl<'a> Likeness<'a> {
+    /// Finds out whether a node of the minimal case is wrong alone.
+    pub fn new(reduction: &'a Reduction<'a>, minimal: &'a DivergingCase) -> Result<Self, TriageError> {
+        let mut likeness = Self { reduction, minimal, wrong_alone: None, ran_alone: 0 };
+        let nodes = &minimal.evaluated.encoded.case.graph.nodes;
+        let operator = |case: &Case| case.graph.nodes.first().map(|node| node.op.op_type().to_owned());
+        likeness.wrong_alone = match nodes.as_slice() {
+            [_] => operator(&minimal.evaluated.encoded.case),
+            _ if likeness.is_told_apart(&minimal.evaluated.encoded.case) => {
+                let wrong = likeness.wrong(isolated(&minimal.evaluated.encoded.case))?;
+                wrong.first().and_then(|evaluated| operator(&evaluated.encoded.case))
+            }
+            _ => None,
+        };
+        Ok(likeness)
+    }
+
+    /// The operator of the node of the minimal case that is wrong alone; `None` if each is right alone.
+    pub fn wrong_alone(&self) -> Option<&str> {
+        self.wrong_alone.as_deref()
+    }
+
+    /// What a case tells about the bug.
+    pub fn lesson(&mut self, evaluated: Evaluated) -> Result<Lesson, TriageError> {
         if evaluated.divergences().is_empty() {
             let conforms = evaluated.judgement.verdict == Verdict::Conforms;
             return Ok(Lesson { shows: conforms.then_some(false), cases: vec![evaluated] });
         }
-        let Some(shown) = minimal.symptom.recurring_in(&evaluated) else { return Ok(Lesson::default()) };
+        let symptom = &self.minimal.symptom;
+        let Some(shown) = symptom.recurring_in(&evaluated) else { return Ok(Lesson::default()) };
+        let is_explained_alike = shown.diagnosis().iter().any(|name| symptom.diagnosis().contains(name));
         let case = &evaluated.encoded.case;
-        let is_explained_alike =
-            shown.diagnosis().iter().any(|name| minimal.symptom.diagnosis().contains(name));
-        if is_explained_alike || !is_told_apart(minimal, case) {
+        if is_explained_alike || !self.is_told_apart(case) {
             return Ok(Lesson::showing(vec![evaluated]));
         }
-        let is_one_node = minimal.evaluated.encoded.case.graph.nodes.len() == 1;
-        let nodes = if is_one_node { isolated_of(case, operator) } else { isolated(case) };
-        *ran_alone += nodes.len();
-        if *ran_alone > MOST_ALONE {
+        let nodes =
+            self.wrong_alone.as_ref().map_or_else(|| isolated(case), |operator| isolated_of(case, operator));
+        if self.ran_alone + nodes.len() > MOST_ALONE {
             return Ok(Lesson::default());
         }
-        let alone = self.showing(minimal, nodes)?;
-        Ok(match (is_one_node, alone.is_empty()) {
-            (true, false) => Lesson::showing(alone),
-            (false, true) => Lesson::showing(vec![evaluated]),
+        let wrong = self.wrong(nodes)?;
+        Ok(match (&self.wrong_alone, wrong.is_empty()) {
+            (Some(_), false) => Lesson::showing(wrong),
+            (None, true) => Lesson::showing(vec![evaluated]),
             _ => Lesson::default(),
         })
     }
 
-    /// Those of `cases` that show the symptom of `minimal`.
-    fn showing(&self, minimal: &DivergingCase, cases: Vec<Case>) -> Result<Vec<Evaluated>, TriageError> {
-        let mut ran = self.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
-        ran.retain(|evaluated| minimal.symptom.recurring_in(evaluated).is_some());
+    /// Those of `nodes` that show the symptom of the minimal case.
+    fn wrong(&mut self, nodes: Vec<Case>) -> Result<Vec<Evaluated>, TriageError> {
+        self.ran_alone += nodes.len();
+        let symptom = &self.minimal.symptom;
+        let mut ran = self.reduction.run_warm(Purpose::Trigger, nodes, symptom)?;
+        ran.retain(|evaluated| symptom.recurring_in(evaluated).is_some());
         Ok(ran)
+    }
+
+    /// Whether the nodes of a case run alone: each that ends a worker would cost one.
+    fn is_told_apart(&self, case: &Case) -> bool {
+        case.graph.nodes.len() > 1
+            && case.expectation == Expectation::Valid
+            && !matches!(self.minimal.symptom.kind(), Kind::Hang | Kind::Crash)
     }
 }
 
@@ -71,11 +104,4 @@ impl Lesson {
     const fn showing(cases: Vec<Evaluated>) -> Self {
         Self { shows: Some(true), cases }
     }
-}
-
-/// Whether the nodes of `case` run alone to tell its bug from that of `minimal`: each that ends a worker would cost one.
-fn is_told_apart(minimal: &DivergingCase, case: &Case) -> bool {
-    case.graph.nodes.len() > 1
-        && case.expectation == Expectation::Valid
-        && !matches!(minimal.symptom.kind(), Kind::Hang | Kind::Crash)
 }

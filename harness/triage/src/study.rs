@@ -13,6 +13,7 @@ use crate::{
     cancellation::Purpose,
     composition::Observations,
     diverging_case::DivergingCase,
+    likeness::Likeness,
     neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
@@ -70,6 +71,8 @@ struct Neighborhood<'a> {
     neighbors: &'a Neighbors,
     /// What the nodes of the neighbors are like.
     described: Described,
+    /// Tells which neighbors show the same bug.
+    likeness: Likeness<'a>,
 }
 
 /// How often the mutants that explain a case explain its graph with other values.
@@ -79,8 +82,6 @@ struct Explanations {
     explained: BTreeMap<String, usize>,
     /// The cases that ran.
     observations: Observations,
-    /// The nodes that ran alone to tell bugs apart.
-    ran_alone: usize,
 }
 
 impl Experiments<'_> {
@@ -100,8 +101,8 @@ impl Experiments<'_> {
             self.run_witnesses(minimal, larger_witnesses(case), &mut explanations)?;
         }
         let nodes = describe(case);
-        let neighborhood = self.neighborhood(minimal, &nodes);
-        let mut learner = match &neighborhood {
+        let mut neighborhood = self.neighborhood(minimal, &nodes)?;
+        let mut learner = match &mut neighborhood {
             Some(neighborhood) => self.learn(minimal, neighborhood, &mut explanations)?,
             None => None,
         };
@@ -113,7 +114,7 @@ impl Experiments<'_> {
             return Ok(known);
         }
         let study = self.settled(minimal, known.trigger, observations);
-        if let (Some(neighborhood), Some(learner)) = (&neighborhood, &mut learner)
+        if let (Some(neighborhood), Some(learner)) = (&mut neighborhood, &mut learner)
             && !study.trigger.as_ref().is_some_and(is_certain)
         {
             let informed = self.informed(minimal, neighborhood, &study, learner, &mut explanations)?;
@@ -127,7 +128,7 @@ impl Experiments<'_> {
     fn informed(
         &self,
         minimal: &DivergingCase,
-        neighborhood: &Neighborhood<'_>,
+        neighborhood: &mut Neighborhood<'_>,
         study: &Study,
         learner: &mut Learner,
         explanations: &mut Explanations,
@@ -205,19 +206,22 @@ impl Experiments<'_> {
     /// Where the trigger of a minimal case with these nodes is looked for; `None` if it is not.
     fn neighborhood<'n>(
         &'n self,
-        minimal: &DivergingCase,
+        minimal: &'n DivergingCase,
         nodes: &'n [DescribedNode],
-    ) -> Option<Neighborhood<'n>> {
-        let subject = subject(nodes).filter(|_| is_studied(minimal))?;
-        let neighbors = self.neighbors?;
-        Some(Neighborhood { subject, neighbors, described: neighbors.described(&subject.operator) })
+    ) -> Result<Option<Neighborhood<'n>>, TriageError> {
+        let Some(neighbors) = self.neighbors.filter(|_| is_studied(minimal)) else { return Ok(None) };
+        let _lease = self.reduction.workers.lease();
+        let likeness = Likeness::new(self.reduction, minimal)?;
+        let Some(subject) = subject(nodes, likeness.wrong_alone()) else { return Ok(None) };
+        let described = neighbors.described(&subject.operator);
+        Ok(Some(Neighborhood { subject, neighbors, described, likeness }))
     }
 
     /// What tells under which condition cases of a neighborhood diverge; `None` if the investigation has to end before.
     fn learn(
         &self,
         minimal: &DivergingCase,
-        neighborhood: &Neighborhood<'_>,
+        neighborhood: &mut Neighborhood<'_>,
         explanations: &mut Explanations,
     ) -> Result<Option<Learner>, TriageError> {
         let limit = if minimal.symptom.kind() == Kind::Crash { MOST_CRASHES } else { MOST_CASES };
@@ -240,7 +244,7 @@ impl Experiments<'_> {
     fn learn_of_sites(
         &self,
         minimal: &DivergingCase,
-        neighborhood: &Neighborhood<'_>,
+        neighborhood: &mut Neighborhood<'_>,
         sites: &Sites<'_>,
         learner: &mut Learner,
         explanations: &mut Explanations,
@@ -270,7 +274,7 @@ impl Experiments<'_> {
     fn run_neighbors(
         &self,
         minimal: &DivergingCase,
-        neighborhood: &Neighborhood<'_>,
+        neighborhood: &mut Neighborhood<'_>,
         places: Vec<usize>,
         explanations: &mut Explanations,
     ) -> Result<Vec<(usize, bool)>, TriageError> {
@@ -278,8 +282,7 @@ impl Experiments<'_> {
         let ran = self.reduction.run_warm(Purpose::Trigger, cases, &minimal.symptom)?;
         let mut learned = Vec::new();
         for (place, evaluated) in places.into_iter().zip(ran) {
-            let (operator, ran_alone) = (&neighborhood.subject.operator, &mut explanations.ran_alone);
-            let lesson = self.reduction.lesson(minimal, operator, evaluated, ran_alone)?;
+            let lesson = neighborhood.likeness.lesson(evaluated)?;
             learned.extend(lesson.shows.map(|shows| (place, shows)));
             for case in lesson.cases {
                 explanations.observations.add(&minimal.symptom, case, Drawn::Neighbor);
@@ -358,8 +361,11 @@ pub const fn is_shown_by_others(kind: Kind) -> bool {
     )
 }
 
-/// The node that a finding with these nodes in its minimal case is about.
-fn subject(nodes: &[DescribedNode]) -> Option<&DescribedNode> {
-    let of_operator = |operator: &&str| nodes.iter().find(|node| node.operator == *operator);
-    SUBJECTS.iter().find_map(of_operator).or(nodes.first())
+/// The node that a finding with these nodes in its minimal case is about: the one that is wrong alone, if that is known.
+fn subject<'n>(nodes: &'n [DescribedNode], wrong_alone: Option<&str>) -> Option<&'n DescribedNode> {
+    let of_operator = |operator: &str| nodes.iter().find(|node| node.operator == operator);
+    wrong_alone
+        .and_then(of_operator)
+        .or_else(|| SUBJECTS.iter().find_map(|operator| of_operator(operator)))
+        .or_else(|| nodes.first())
 }
