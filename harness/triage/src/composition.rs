@@ -381,31 +381,55 @@ mod tests {
         assert_eq!(settled(lowest), (vec![saturating.to_owned()], Vec::new()));
     }
 
-    /// The listed mutants that are refuted where so many neighbors have no bias, others are wrong in another way, and others right.
-    fn refuted_beside_others(without_bias: u64, otherwise_wrong: u64, right: u64) -> Vec<String> {
+    /// The listed mutants that are refuted, and the edits that explain a case, where so many neighbors show its mistake, others are wrong in
+    /// another way, and others right.
+    fn settled_beside_others(
+        mistake: &str,
+        alike: u64,
+        otherwise_wrong: u64,
+        right: u64,
+    ) -> (Vec<String>, Vec<String>) {
         let named = |name: &str| Hypothesis::from_name(name).expect("it is listed, or an edit");
         let of_no_effect = "relu-dropped";
         let mistakes = [
-            ("conv-bias-ignored", without_bias),
+            (mistake, alike),
             ("conv-weight-input-channel-reversed", otherwise_wrong),
             (of_no_effect, right),
         ];
         let mistakes = mistakes.iter().flat_map(|(mistake, count)| (0..*count).map(|_| named(mistake)));
-        let minimal = run(half_biased(), named("conv-bias-ignored"));
-        let symptom = Symptom::of(&minimal.divergences()[0], &minimal);
+        let evaluated = run(half_biased(), named(mistake));
+        let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated);
+        let minimal = DivergingCase { evaluated, symptom };
         let mut observations = Observations::default();
         for (seed, mistake) in (1..).zip(mistakes) {
-            observations.add(&symptom, run(case(3, 2, 10 * seed), mistake), Drawn::Neighbor);
+            observations.add(&minimal.symptom, run(case(3, 2, 10 * seed), mistake), Drawn::Neighbor);
         }
         let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
-        observations.refuted(&symptom, circumstances)
+        let refuted = observations.refuted(&minimal.symptom, circumstances);
+        let (refuted, composed) = observations.settle(&minimal, refuted, circumstances);
+        (refuted, composed.iter().flat_map(Diagnosis::mutant_names).map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn edit_explains_a_case_beside_another_bug_of_the_operator() {
+        const EDIT: &str = "conv-bias-channel-last";
+        let is_explained = |alike, otherwise_wrong, right| {
+            let (_, edits) = settled_beside_others(EDIT, alike, otherwise_wrong, right);
+            edits.iter().any(|edit| edit == EDIT)
+        };
+        assert!(is_explained(16, 6, 0));
+        assert!(!is_explained(12, 10, 0), "too many cases show another bug");
+        assert!(!is_explained(16, 6, 4), "a case that conforms reads the other biases");
     }
 
     #[test]
     fn listed_mutant_stays_beside_another_bug_of_the_operator() {
-        assert_eq!(refuted_beside_others(12, 8, 0), [""; 0]);
-        assert_eq!(refuted_beside_others(8, 12, 0), ["bias-dropped"], "most cases show another bug");
-        assert_eq!(refuted_beside_others(12, 8, 1), ["bias-dropped"], "a case that conforms has a bias");
+        let refuted = |alike, otherwise_wrong, right| {
+            settled_beside_others("conv-bias-ignored", alike, otherwise_wrong, right).0
+        };
+        assert_eq!(refuted(12, 8, 0), [""; 0]);
+        assert_eq!(refuted(8, 12, 0), ["bias-dropped"], "most cases show another bug");
+        assert_eq!(refuted(12, 8, 1), ["bias-dropped"], "a case that conforms has a bias");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! *Likeness*: whether a case that diverges as a minimal case does shows the same bug. Backends have several, also in one operator, and what
 //! is learned from a case with another bug is wrong. Nodes that run alone tell: if a node of the minimal case is wrong alone, the same
-//! operator is wrong alone in a case with the same bug; if none is, none is there.
+//! operator is wrong alone in a case with the same bug; if none is, no node of its operators is there.
+
+use std::collections::BTreeSet;
 
 use twinfer_case::{Case, Expectation, Kind, Verdict};
 use twinfer_checks::Evaluated;
@@ -24,7 +26,14 @@ pub struct Likeness<'a> {
     wrong_alone: Option<String>,
     /// The nodes that ran alone.
     ran_alone: usize,
+    /// The cases whose nodes ran alone and that show the bug.
+    alike: usize,
+    /// Those that show another one.
+    unlike: usize,
 }
+
+/// After so many cases in which the same bug shows, and none with another one, cases are taken to show the same.
+const ENOUGH_ALIKE: usize = 6;
 
 /// What a case tells about the bug of a minimal case.
 #[derive(Default)]
@@ -38,7 +47,7 @@ pub struct Lesson {
 impl<'a> Likeness<'a> {
     /// Finds out whether a node of the minimal case is wrong alone.
     pub fn new(reduction: &'a Reduction<'a>, minimal: &'a DivergingCase) -> Result<Self, TriageError> {
-        let mut likeness = Self { reduction, minimal, wrong_alone: None, ran_alone: 0 };
+        let mut likeness = Self { reduction, minimal, wrong_alone: None, ran_alone: 0, alike: 0, unlike: 0 };
         let nodes = &minimal.evaluated.encoded.case.graph.nodes;
         let operator = |case: &Case| case.graph.nodes.first().map(|node| node.op.op_type().to_owned());
         likeness.wrong_alone = match nodes.as_slice() {
@@ -67,20 +76,32 @@ impl<'a> Likeness<'a> {
         let Some(shown) = symptom.recurring_in(&evaluated) else { return Ok(Lesson::default()) };
         let is_explained_alike = shown.diagnosis().iter().any(|name| symptom.diagnosis().contains(name));
         let case = &evaluated.encoded.case;
-        if is_explained_alike || !self.is_told_apart(case) {
+        let has_one_bug = self.alike >= ENOUGH_ALIKE && self.unlike == 0;
+        if is_explained_alike || has_one_bug || !self.is_told_apart(case) {
             return Ok(Lesson::showing(vec![evaluated]));
         }
-        let nodes =
-            self.wrong_alone.as_ref().map_or_else(|| isolated(case), |operator| isolated_of(case, operator));
+        let nodes: Vec<_> = match &self.wrong_alone {
+            Some(operator) => isolated_of(case, operator),
+            None => self.operators().iter().flat_map(|operator| isolated_of(case, operator)).collect(),
+        };
         if self.ran_alone + nodes.len() > MOST_ALONE {
             return Ok(Lesson::default());
         }
         let wrong = self.wrong(nodes)?;
-        Ok(match (&self.wrong_alone, wrong.is_empty()) {
-            (Some(_), false) => Lesson::showing(wrong),
-            (None, true) => Lesson::showing(vec![evaluated]),
-            _ => Lesson::default(),
+        let is_alike = self.wrong_alone.is_some() != wrong.is_empty();
+        self.alike += usize::from(is_alike);
+        self.unlike += usize::from(!is_alike);
+        Ok(match (is_alike, wrong.is_empty()) {
+            (true, true) => Lesson::showing(vec![evaluated]),
+            (true, false) => Lesson::showing(wrong),
+            (false, _) => Lesson::default(),
         })
+    }
+
+    /// The operators of the minimal case.
+    fn operators(&self) -> BTreeSet<&str> {
+        let nodes = &self.minimal.evaluated.encoded.case.graph.nodes;
+        nodes.iter().map(|node| node.op.op_type()).collect()
     }
 
     /// Those of `nodes` that show the symptom of the minimal case.

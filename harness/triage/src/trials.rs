@@ -27,6 +27,9 @@ const TOLERATED_OF_EDITS: usize = 20;
 /// these are is chosen after the fact, so that each case that is tried takes a bit from the evidence.
 const TOLERATED_BESIDE_OTHERS: usize = 2;
 
+/// The same for an edit.
+const TOLERATED_OF_EDITS_BESIDE_OTHERS: usize = 3;
+
 /// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
 const TOLERATED_CONFORMING: usize = 4;
 
@@ -226,6 +229,7 @@ fn tolerated(hypothesis: Hypothesis, considered: usize) -> usize {
 fn tolerated_beside_others(hypothesis: Hypothesis, considered: usize) -> usize {
     match hypothesis {
         Hypothesis::Listed(_) => (considered / TOLERATED_BESIDE_OTHERS).max(1),
+        Hypothesis::Composed(edit) if !edit.is_restricted() => considered / TOLERATED_OF_EDITS_BESIDE_OTHERS,
         Hypothesis::Composed(_) | Hypothesis::Pair(_) => tolerated(hypothesis, considered),
     }
 }
