@@ -6,8 +6,9 @@ use twinfer_workers::TriageWorkers;
 
 use crate::{Scrutiny, TriageError, suspect::Suspect, triage_result::Confirmed};
 
-/// Adds to the divergences of a finding, and to those of the case that showed it, which segment is wrong: the one that is known of the suspect, or otherwise the one that judging
-/// the minimal case segment by segment shows.
+/// Adds to the divergences of a finding which segment is wrong: the one that is known of the suspect, or otherwise the one that judging the
+/// minimal case segment by segment shows. The record of the case does not get it: it would differ from the records of the finding's other
+/// cases, and which one stands for a finding depends on the cases that a campaign has.
 pub fn add(
     mut confirmed: Confirmed,
     suspect: &Suspect,
@@ -22,7 +23,7 @@ pub fn add(
         Some(known) => Some(known),
         None => of_minimal(&confirmed, workers)?,
     };
-    let divergences = confirmed.finding.divergences.iter_mut().chain(&mut confirmed.divergences);
+    let divergences = confirmed.finding.divergences.iter_mut();
     divergences
         .filter(|divergence| concerns_values(divergence))
         .for_each(|divergence| divergence.culprit.clone_from(&culprit));
