@@ -67,7 +67,7 @@ fn check(model: &TempDir, backend: &str) -> Outcome {
 }
 
 /// The adapter `script` with these arguments; `None` if there is no Python that has what it needs.
-fn adapter(script: &str, arguments: &str) -> Option<String> {
+pub fn adapter(script: &str, arguments: &str) -> Option<String> {
     let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
     if !has_packages.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: python3 with onnx and onnxruntime is needed");

@@ -46,7 +46,8 @@ fn fuzz_with(out: &Path, subjects: &[String], options: &[&str]) -> Option<Outcom
     Some(twinfer(&[&budget[..], options, &families, &others].concat()).run())
 }
 
-fn findings(run: &Path) -> Vec<Finding> {
+/// The findings of a run.
+pub fn findings(run: &Path) -> Vec<Finding> {
     let Ok(entries) = fs::read_dir(run.join("findings")) else { return Vec::new() };
     let folders = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let stored = folders.map(|folder| fs::read(folder.join("finding.json")).unwrap());

@@ -1,22 +1,14 @@
-//! A backend with bugs in several operators: nearly every generated case shows one of the others as well.
+//! A backend with bugs in two operators: nearly every case with one of the operators has the other one as well, and shows its bug.
 
-use std::{fs, path::Path, process::Command};
-
-use twinfer_case::Finding;
 use twinfer_tests::no_findings;
 
-use crate::twinfer;
+use crate::{culprit::adapter, planted::findings, twinfer};
 
 #[test]
 fn bug_is_explained_beside_a_bug_of_another_operator() {
-    const BUGS: &str = "zero-point-before-rounding+kernel-reversed";
-    let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
-    if !has_packages.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 with onnx and onnxruntime is needed");
-        return;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/mutated_adapter.py");
-    let backends = format!("golden,external:python3 {} --bug {BUGS}", script.display());
+    let bugs = "--bug zero-point-before-rounding+kernel-reversed";
+    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
+    let backends = format!("golden,{backend}");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let outcome = twinfer(
@@ -28,12 +20,10 @@ fn bug_is_explained_beside_a_bug_of_another_operator() {
         .concat(),
     )
     .run();
-    let folders = fs::read_dir(out.join("findings")).unwrap().map(|entry| entry.unwrap().path());
-    let stored: Vec<_> = folders.filter(|path| path.is_dir()).collect();
-    let [stored] = &stored[..] else { panic!("{}", outcome.shown()) };
-    let finding: Finding = serde_json::from_slice(&fs::read(stored.join("finding.json")).unwrap()).unwrap();
+    let findings = findings(&out);
+    let [finding] = &findings[..] else { panic!("{}", outcome.shown()) };
     assert_eq!(finding.diagnosis, ["zero-point-before-rounding"], "{}", outcome.shown());
-    let trigger = finding.trigger.expect("it is one of QuantizeLinear");
+    let trigger = finding.trigger.as_ref().expect("it is one of QuantizeLinear");
     assert!(trigger.is_sufficient(), "{trigger}");
     assert_eq!(trigger.condition(), "QuantizeLinear");
 }

@@ -22,13 +22,13 @@ pub fn isolated(case: &Case) -> Vec<Case> {
     case.graph.nodes.iter().flat_map(alone).flatten().collect()
 }
 
-/// The nodes of `case` that are of the operator called `operator`, as cases of their own, on values that depend on its inputs if there are
-/// any. Nothing for a case that is not valid, and for one that golden cannot evaluate.
-pub fn isolated_of(case: &Case, operator: &str) -> Vec<Case> {
+/// The nodes of `case` that are of one of `operators`, as cases of their own. What depends on inputs of `case` is an input. Nothing for a case
+/// that is not valid, and for one that golden cannot evaluate.
+pub fn isolated_of(case: &Case, operators: &BTreeSet<&str>) -> Vec<Case> {
     let Some(values) = Values::of(case).filter(|_| case.expectation == Expectation::Valid) else {
         return Vec::new();
     };
-    let nodes = case.graph.nodes.iter().filter(|node| node.op.op_type() == operator);
+    let nodes = case.graph.nodes.iter().filter(|node| operators.contains(node.op.op_type()));
     nodes.filter_map(|node| values.alone(node, &values.fed(node))).collect()
 }
 
@@ -81,17 +81,16 @@ impl<'a> Values<'a> {
             let tensor = self.runs.first()?.get(name)?.clone();
             Some(Initializer { name: name.clone(), tensor })
         };
-        let declared = |name: &str| self.declared(name);
         let run = |values: &BTreeMap<String, Tensor>| {
             let inputs = fed.iter().map(|name| Some(TensorSource::Data(values.get(*name)?.clone())));
             Some(Run { inputs: inputs.collect::<Option<_>>()? })
         };
         let graph = Graph {
             opset: self.case.graph.opset,
-            inputs: fed.iter().map(|name| declared(name)).collect::<Option<_>>()?,
+            inputs: fed.iter().map(|name| self.declared(name)).collect::<Option<_>>()?,
             initializers: constants.into_iter().map(initializer).collect::<Option<_>>()?,
             nodes: vec![node.clone()],
-            outputs: vec![declared(node.outputs.first()?)?],
+            outputs: vec![self.declared(node.outputs.first()?)?],
         };
         let runs = self.runs.iter().map(run).collect::<Option<_>>()?;
         Some(Case { graph, runs, provenance: None, ..self.case.clone() })
@@ -111,20 +110,17 @@ impl<'a> Values<'a> {
 /// does not admit that.
 fn grown_extents(case: &Case, first: &BTreeMap<String, Tensor>) -> BTreeMap<String, Vec<usize>> {
     let grown = |input: &ValueInfo| {
-        let extents = first.get(&input.name)?.shape.iter().enumerate();
+        let extents = first.get(&input.name).map_or(&[][..], |tensor| &tensor.shape).iter().enumerate();
         let is_symbolic = |axis: usize| {
             matches!(input.shape.as_ref().and_then(|dims| dims.get(axis)), Some(Dim::Symbolic(_)))
         };
-        Some(extents.map(|(axis, extent)| extent + if is_symbolic(axis) { GROWTH } else { 0 }).collect())
+        extents.map(|(axis, extent)| extent + if is_symbolic(axis) { GROWTH } else { 0 }).collect()
     };
-    let Some(inputs) = case.graph.inputs.iter().map(grown).collect::<Option<Vec<Vec<usize>>>>() else {
-        return BTreeMap::new();
-    };
+    let inputs: Vec<Vec<_>> = case.graph.inputs.iter().map(grown).collect();
     let Ok(shapes) = infer_shapes(&case.graph, &inputs) else { return BTreeMap::new() };
-    let computed = case.graph.nodes.iter().flat_map(|node| &node.outputs);
-    let computed = computed.filter_map(|name| Some((name.clone(), shapes.get(name.as_str())?.shape.clone())));
-    let given = case.graph.inputs.iter().map(|input| input.name.clone()).zip(inputs.clone());
-    computed.chain(given).collect()
+    let inputs = case.graph.inputs.iter().map(|input| &input.name);
+    let names = inputs.chain(case.graph.nodes.iter().flat_map(|node| &node.outputs));
+    names.filter_map(|name| Some((name.clone(), shapes.get(name)?.shape.clone()))).collect()
 }
 
 /// All values of one run, by name.
@@ -198,7 +194,7 @@ mod tests {
         let symbol = |name: &str| Dim::Symbolic(name.to_owned());
         let mut case = case();
         case.graph.inputs[0].shape = Some(vec![Dim::Fixed(1), Dim::Fixed(1), symbol("n")]);
-        let convolution = &isolated_of(&case, "Conv")[0].graph;
+        let convolution = &isolated_of(&case, &BTreeSet::from(["Conv"]))[0].graph;
         let shape = convolution.inputs[0].shape.as_deref();
         assert_eq!(shape, Some([Dim::Fixed(1), Dim::Fixed(1), symbol("D_2_62")].as_slice()));
         assert_eq!(convolution.outputs[0].shape.as_deref(), shape);
@@ -227,7 +223,7 @@ mod tests {
             ]
         );
         assert!(isolated.iter().all(|case| Values::of(case).is_some()), "golden evaluates each");
-        let convolutions = isolated_of(&case(), "Conv");
+        let convolutions = isolated_of(&case(), &BTreeSet::from(["Conv"]));
         assert_eq!(convolutions, isolated[3..]);
     }
 }

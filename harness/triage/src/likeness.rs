@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use twinfer_case::{Case, Expectation, Kind, Verdict};
+use twinfer_case::{Case, Expectation, Verdict};
 use twinfer_checks::Evaluated;
 
 use crate::{
@@ -12,11 +12,14 @@ use crate::{
     cancellation::Purpose,
     diverging_case::DivergingCase,
     isolation::{isolated, isolated_of},
-    reduction::Reduction,
+    reduction::{Reduction, ends_workers},
 };
 
 /// Nodes that run alone at most in the experiments with a minimal case. Cases that would need more tell nothing.
 const MOST_ALONE: usize = 96;
+
+/// After so many cases that show the bug, and none that shows another one, further cases are taken to show it too.
+const ENOUGH_ALIKE: usize = 6;
 
 /// Tells whether cases show the bug of a minimal case.
 pub struct Likeness<'a> {
@@ -28,12 +31,9 @@ pub struct Likeness<'a> {
     ran_alone: usize,
     /// The cases whose nodes ran alone and that show the bug.
     alike: usize,
-    /// Those that show another one.
+    /// The cases whose nodes ran alone and that show another bug.
     unlike: usize,
 }
-
-/// After so many cases in which the same bug shows, and none with another one, cases are taken to show the same.
-const ENOUGH_ALIKE: usize = 6;
 
 /// What a case tells about the bug of a minimal case.
 #[derive(Default)]
@@ -80,10 +80,7 @@ impl<'a> Likeness<'a> {
         if is_explained_alike || has_one_bug || !self.is_told_apart(case) {
             return Ok(Lesson::showing(vec![evaluated]));
         }
-        let nodes: Vec<_> = match &self.wrong_alone {
-            Some(operator) => isolated_of(case, operator),
-            None => self.operators().iter().flat_map(|operator| isolated_of(case, operator)).collect(),
-        };
+        let nodes = isolated_of(case, &self.operators());
         if self.ran_alone + nodes.len() > MOST_ALONE {
             return Ok(Lesson::default());
         }
@@ -98,13 +95,14 @@ impl<'a> Likeness<'a> {
         })
     }
 
-    /// The operators of the minimal case.
+    /// The operators whose nodes tell: the one that is wrong alone, or all of the minimal case.
     fn operators(&self) -> BTreeSet<&str> {
         let nodes = &self.minimal.evaluated.encoded.case.graph.nodes;
-        nodes.iter().map(|node| node.op.op_type()).collect()
+        let all = nodes.iter().map(|node| node.op.op_type());
+        all.filter(|operator| self.wrong_alone().is_none_or(|wrong| wrong == *operator)).collect()
     }
 
-    /// Those of `nodes` that show the symptom of the minimal case.
+    /// The nodes that show the symptom of the minimal case.
     fn wrong(&mut self, nodes: Vec<Case>) -> Result<Vec<Evaluated>, TriageError> {
         self.ran_alone += nodes.len();
         let symptom = &self.minimal.symptom;
@@ -117,7 +115,7 @@ impl<'a> Likeness<'a> {
     fn is_told_apart(&self, case: &Case) -> bool {
         case.graph.nodes.len() > 1
             && case.expectation == Expectation::Valid
-            && !matches!(self.minimal.symptom.kind(), Kind::Hang | Kind::Crash)
+            && !ends_workers(&self.minimal.symptom)
     }
 }
 

@@ -257,7 +257,7 @@ fn run_fresh(case: &Evaluated, workers: &TriageWorkers) -> Result<Evaluated, Tri
 }
 
 /// Whether each case that shows the symptom costs a worker.
-const fn ends_workers(symptom: &Symptom) -> bool {
+pub const fn ends_workers(symptom: &Symptom) -> bool {
     matches!(symptom.kind(), Kind::Hang | Kind::Crash)
 }
 
