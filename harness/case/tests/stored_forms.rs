@@ -8,13 +8,15 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use twinfer_case::{BackendVersion, Finding, Observation, Variant, Verdict};
+use twinfer_case::{BackendVersion, Finding, LibraryInfo, Observation, Variant, Verdict};
 
 /// A line of a recording.
 #[derive(Serialize, Deserialize)]
 struct Recorded {
     variant: Variant,
     version: BackendVersion,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    library: Option<LibraryInfo>,
     observation: Observation,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
