@@ -1,0 +1,54 @@
+"""MaxPool without strides ends the process (signal 8)
+
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+import numpy
+
+MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
+FOLDER = tempfile.TemporaryDirectory()
+INPUTS = {
+    "x": numpy.array([[[[1.0]]]], "float32"),
+}
+EXPECTED = numpy.array([[[[1.0]]]], "float32")
+
+
+def mnn():
+    import _tools  # importing MNN.tools in its place would install packages
+    from MNN import expr, nn
+
+    # the converter writes to the current folder, too
+    os.chdir(FOLDER.name)
+    _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", MODEL, "--MNNModel", "model.mnn", "--bizCode", "MNN"])
+    module = nn.load_module_from_file("model.mnn", ["x"], ["y"])
+    (output,) = module.onForward([expr.const(INPUTS["x"], list(INPUTS["x"].shape), expr.NCHW, expr.float)])
+    return expr.convert(output, expr.NCHW).read().copy()
+
+
+def onnxruntime():
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]).run(None, INPUTS)[0]
+
+
+run = onnxruntime if "onnxruntime" in sys.argv else mnn
+child = os.fork()
+if child == 0:
+    try:
+        found = numpy.asarray(run())
+    except ImportError as error:
+        print(error, flush=True)
+        os._exit(2)
+    except Exception as error:
+        print(f"refused: {error}", flush=True)
+        os._exit(1)
+    print(f"expected {EXPECTED.shape} {EXPECTED.ravel()}, found {found.shape} {found.ravel()}", flush=True)
+    os._exit(0 if numpy.array_equal(found, EXPECTED, equal_nan=found.dtype.kind == "f") else 1)
+_, status = os.waitpid(child, 0)
+print(f"the process ended with status {os.waitstatus_to_exitcode(status)}")
+sys.exit(1 if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status))
