@@ -97,6 +97,8 @@ struct Tally {
     silent: usize,
     /// Cases that it does not reproduce.
     refuted: usize,
+    /// The witnesses among them.
+    refuted_witnesses: usize,
     /// The neighbors among them that some listed mutant explains.
     explained_by_rivals: usize,
     /// All neighbors.
@@ -158,12 +160,15 @@ impl Trials<'_> {
     /// How a hypothesis does on diverging cases; `None` as soon as it fails on too many of them.
     fn tally(&self, hypothesis: Hypothesis, considered: &[&Trial<'_>]) -> Option<Tally> {
         let mut tally = Tally::default();
-        let most = tolerated_beside_others(hypothesis, considered.len());
+        let (usual, most) =
+            (tolerated(hypothesis, considered.len()), tolerated_beside_others(hypothesis, considered.len()));
         for (place, trial) in considered.iter().enumerate() {
             tally.add(trial, trial.predicted(hypothesis, self.circumstances.arithmetic));
             // what changes nothing in most cases has not enough evidence, whatever the others say
             let is_silent = tally.silent > tally.supporting + considered.len() - place - 1;
-            if tally.refuted > most || is_silent && !is_listed(hypothesis) {
+            // witnesses have the graph of the minimal case, and hardly another bug
+            let is_refuted = tally.refuted > most || tally.refuted_witnesses > usual;
+            if is_refuted || is_silent && !is_listed(hypothesis) {
                 return None;
             }
         }
@@ -201,6 +206,7 @@ impl Tally {
             Prediction::Reproduced(_) => self.silent += 1,
             Prediction::Refuted => {
                 self.refuted += 1;
+                self.refuted_witnesses += usize::from(!is_neighbor);
                 self.explained_by_rivals += usize::from(trial.is_explained_neighbor());
             }
             Prediction::Unknown => {}
