@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Planted bugs: one edit of one fact of one operator, under a trigger. Writes a list of them that follows from a seed."""
 import argparse
+import copy
 import dataclasses
 import json
 import pathlib
@@ -33,9 +34,14 @@ class Bug:
         """Whether the bug applies to a node with these resolved facts."""
         return self.trigger.holds(facts)
 
+    @property
+    def fact_of_operator(self):
+        """The fact that is edited."""
+        return next(fact for fact in _facts(self.operator, self.stage) if fact.name == self.fact)
+
     def planted(self, facts):
         """Resolves the facts with the edit made."""
-        fact = next(fact for fact in _facts(self.operator, self.stage) if fact.name == self.fact)
+        fact = self.fact_of_operator
         if self.stage == "stated":
             facts.applied(fact, self.edit)
             facts.resolve()
@@ -47,7 +53,7 @@ class Bug:
     @property
     def words(self):
         """The bug without its trigger."""
-        fact = next(fact for fact in _facts(self.operator, self.stage) if fact.name == self.fact)
+        fact = self.fact_of_operator
         note = "" if self.stage == "stated" or fact not in _facts(self.operator, "stated") else ", in an output of the right shape"
         return f"{fact.words} {self.edit}{note}"
 
@@ -55,6 +61,36 @@ class Bug:
         """The bug as data."""
         conditions = [condition.words for condition in self.trigger.conditions]
         return {"operator": self.operator, "stage": self.stage, "fact": self.fact, "edit": self.edit, "trigger": conditions, "words": self.words}
+
+
+@dataclasses.dataclass(frozen=True)
+class Several:
+    """Bugs of one operator, each under its trigger."""
+
+    bugs: tuple
+
+    @property
+    def operator(self):
+        """The operator."""
+        operator, = {bug.operator for bug in self.bugs}
+        return operator
+
+    def holds(self, facts):
+        """Whether some bug applies to a node with these resolved facts."""
+        return any(bug.holds(facts) for bug in self.bugs)
+
+    def planted(self, facts):
+        """Resolves the facts with the edits made."""
+        resolved = copy.deepcopy(facts)
+        resolved.resolve()
+        holding = [bug for bug in self.bugs if bug.holds(resolved)]
+        for stage in ("stated", "derived"):
+            for bug in holding:
+                if bug.stage == stage:
+                    facts.applied(bug.fact_of_operator, bug.edit)
+            if stage == "stated":
+                facts.resolve()
+        return facts
 
 
 def _facts(operator, stage):
