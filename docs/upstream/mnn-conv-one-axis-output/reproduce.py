@@ -1,4 +1,4 @@
-"""Conv of one spatial axis as an output has an axis too many
+"""Conv of one spatial axis whose result is an output has one axis too many
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

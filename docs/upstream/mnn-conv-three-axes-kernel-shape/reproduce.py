@@ -1,4 +1,4 @@
-"""Conv of three spatial axes without kernel_shape has no elements
+"""Conv of three spatial axes without kernel_shape gives no elements
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,4 +1,4 @@
-"""DequantizeLinear of a UINT8 input of three or four axes reads every second element
+"""DequantizeLinear of a UINT8 input gives elements that are not in the input
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,4 +1,4 @@
-"""QuantizeLinear to INT8 as an output: each element has 128 added, modulo 256
+"""QuantizeLinear whose INT8 result is an output: 128 is added to each element, modulo 256
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """

@@ -1,4 +1,4 @@
-"""QuantizeLinear to UINT8 as an output has the type INT8
+"""QuantizeLinear whose UINT8 result is an output gives INT8
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
