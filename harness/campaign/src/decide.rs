@@ -96,7 +96,7 @@ fn decide_triaged<'a>(
         (TriageOutcome::Nothing, Some(known)) => Triaged::OnlyKnown(known),
         (TriageOutcome::Nothing, None) => return Decision::Investigate(question),
         (TriageOutcome::Reduced(reduced) | TriageOutcome::Confirmed(reduced, _), _)
-            if let Some(shown) = catalog.find(&reduced.identity) =>
+            if let Some(shown) = catalog.find_reduced(reduced) =>
         {
             Triaged::Reduced { shown, counts_for: likely.unwrap_or(shown), reduced }
         }

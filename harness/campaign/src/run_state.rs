@@ -60,12 +60,16 @@ impl RunState {
             Triaged::OnlyKnown(known) => self.known(known, (suspect, info), sink)?,
             Triaged::Reduced { shown, counts_for, reduced } => {
                 report_reduction(suspect, reduced, sink);
+                self.findings.learn(shown, reduced);
                 self.add_sighting(shown, info, sink)?;
                 self.known(counts_for, (suspect, info), sink)?
             }
             Triaged::New { confirmed, reduced, hidden_behind } => {
                 report_reduction(suspect, reduced, sink);
                 let mut resolution = self.add_finding(confirmed, (suspect, info), sink)?;
+                if confirmed.is_of(reduced) {
+                    resolution.findings.iter().for_each(|shown| self.findings.learn(*shown, reduced));
+                }
                 if let Some(known) = hidden_behind {
                     self.add_sighting(known, info, sink)?;
                     resolution.findings.insert(0, known);

@@ -309,7 +309,7 @@ impl Resources<'_> {
         hidden_behind: Option<&Identity>,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
-        let is_familiar = |identity: &Identity| !self.dedup.register(suspect.place(), identity);
+        let is_familiar = |reduced: &Reduced| !self.dedup.register(suspect.place(), reduced);
         let workers = &self.variants[suspect.variant];
         Ok(self.investigator.investigate(workers, suspect, hidden_behind, is_familiar, cancellation)?)
     }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use twinfer_case::{CaseHash, Cause, Guise};
+use twinfer_triggers::DescribedNode;
 
 use crate::{
     classes::weighted_operators,
     identity::{Identity, is_alike},
+    minimal_case::MinimalCase,
     provisional::Provisional,
+    triage_result::Reduced,
 };
 
 /// How findings are recognized, in order of discovery. A finding is named by its place in this order.
@@ -19,6 +22,8 @@ pub struct Catalog {
 #[derive(Clone)]
 struct Entry {
     identity: Arc<Identity>,
+    /// What suspects were reduced to that turned out to show the finding.
+    minimal: Vec<Arc<MinimalCase>>,
     /// Cases of this campaign that show the finding, masked or not.
     cases: u64,
     /// Cases that show the finding [masked](Catalog::guise), by what they look like.
@@ -42,7 +47,7 @@ const PER_DOUBLING: f64 = std::f64::consts::LOG2_E;
 impl Catalog {
     /// Adds a finding that no case counts for yet, and returns its place.
     pub fn add(&mut self, identity: Arc<Identity>) -> usize {
-        self.entries.push(Entry { identity, cases: 0, masked: Vec::new() });
+        self.entries.push(Entry { identity, minimal: Vec::new(), cases: 0, masked: Vec::new() });
         self.entries.len() - 1
     }
 
@@ -55,6 +60,37 @@ impl Catalog {
     pub fn find(&self, identity: &Identity) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.identity.signature == identity.signature);
         same.or_else(|| self.entries.iter().position(|entry| entry.identity.is_same_as(identity)))
+    }
+
+    /// Notes that what a suspect was reduced to shows the finding at `index`.
+    pub fn learn(&mut self, index: usize, reduced: &Reduced) {
+        if let Some(minimal) = &reduced.minimal {
+            self.add_minimal(index, minimal);
+        }
+    }
+
+    fn add_minimal(&mut self, index: usize, minimal: &Arc<MinimalCase>) {
+        let known = &mut self.entries[index].minimal;
+        if !known.contains(minimal) {
+            known.push(Arc::clone(minimal));
+        }
+    }
+
+    /// The finding that shows in what a suspect was reduced to: that of an earlier suspect that was reduced to the same, or else the one
+    /// that is recognized.
+    pub fn find_reduced(&self, reduced: &Reduced) -> Option<usize> {
+        self.find_learned(reduced).or_else(|| self.find(&reduced.identity))
+    }
+
+    /// The finding of an earlier suspect that was reduced to the same.
+    pub(crate) fn find_learned(&self, reduced: &Reduced) -> Option<usize> {
+        self.find_minimal(reduced.minimal.as_ref()?, &reduced.identity.nodes)
+    }
+
+    /// The finding that a minimal case with these nodes showed, if its trigger holds for the nodes too, which may be of another opset.
+    fn find_minimal(&self, minimal: &Arc<MinimalCase>, nodes: &[DescribedNode]) -> Option<usize> {
+        let is_shown = |entry: &Entry| entry.minimal.contains(minimal) && entry.identity.admits(nodes);
+        self.entries.iter().position(is_shown)
     }
 
     /// The finding that a case that looks like this most likely shows: it satisfies the trigger of the finding, or their signatures
@@ -180,6 +216,19 @@ mod tests {
     /// A case that is drawn with certainty alone.
     fn not_drawn() -> CaseHash {
         "f".repeat(64).parse().expect("a hash")
+    }
+
+    #[test]
+    fn minimal_case_that_showed_a_finding_shows_it_again() {
+        let mut catalog = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
+        let minimal = |number: u64| {
+            let signature = signature(Cause::Graph(names(&["ConvTranspose"])));
+            Arc::new(MinimalCase::with_hash(case(number), signature))
+        };
+        assert_eq!(catalog.find_minimal(&minimal(1), &[]), None);
+        catalog.add_minimal(0, &minimal(1));
+        assert_eq!(catalog.find_minimal(&minimal(1), &[]), Some(0), "its signature is another one");
+        assert_eq!(catalog.find_minimal(&minimal(2), &[]), None, "it may show another bug");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Place, catalog::Catalog, identity::Identity, provisional::Provisional};
+use crate::{Place, catalog::Catalog, identity::Identity, provisional::Provisional, triage_result::Reduced};
 
 /// Recognizes findings across investigations that run at the same time: if two of them reach one finding, only one confirms
 /// it.
@@ -30,7 +30,14 @@ impl Dedup {
 
     /// Registers the finding that the investigation of the suspect at `place` reached. False if the finding is recorded, or
     /// registered for an earlier place: it needs no confirmation then.
-    pub fn register(&self, place: Place, identity: &Identity) -> bool {
+    pub fn register(&self, place: Place, reduced: &Reduced) -> bool {
+        if self.lock().recorded.find_learned(reduced).is_some() {
+            return false;
+        }
+        !reduced.is_certain() || self.register_identity(place, &reduced.identity)
+    }
+
+    fn register_identity(&self, place: Place, identity: &Identity) -> bool {
         let mut reached = self.lock();
         let is_earlier =
             |(other, registered): &(Place, Identity)| *other < place && registered.is_same_as(identity);
@@ -75,13 +82,13 @@ mod tests {
     #[test]
     fn findings_are_confirmed_unless_recorded_or_reached_earlier() {
         let dedup = Dedup::default();
-        assert!(dedup.register((5, 0, 0), &identity("bias-dropped")));
-        assert!(!dedup.register((6, 0, 0), &identity("bias-dropped")), "reached by an earlier case");
-        assert!(dedup.register((4, 0, 0), &identity("bias-dropped")), "an earlier case comes first");
+        assert!(dedup.register_identity((5, 0, 0), &identity("bias-dropped")));
+        assert!(!dedup.register_identity((6, 0, 0), &identity("bias-dropped")), "reached by an earlier case");
+        assert!(dedup.register_identity((4, 0, 0), &identity("bias-dropped")), "an earlier case comes first");
         let mut recorded = Catalog::default();
         recorded.add(Arc::new(identity("bias-dropped")));
         dedup.update(&recorded);
-        assert!(!dedup.register((3, 0, 0), &identity("bias-dropped")), "recorded");
-        assert!(dedup.register((3, 0, 0), &identity("groups-interleaved")));
+        assert!(!dedup.register_identity((3, 0, 0), &identity("bias-dropped")), "recorded");
+        assert!(dedup.register_identity((3, 0, 0), &identity("groups-interleaved")));
     }
 }

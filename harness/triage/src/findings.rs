@@ -4,7 +4,12 @@ use twinfer_case::{Case, Finding, Libraries, Mask, Sighting, Summary};
 use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding};
 
-use crate::{TriageError, catalog::Catalog, identity::Identity, triage_result::Confirmed};
+use crate::{
+    TriageError,
+    catalog::Catalog,
+    identity::Identity,
+    triage_result::{Confirmed, Reduced},
+};
 
 /// The findings of a campaign and those that were known before, in order of discovery.
 pub struct Findings {
@@ -125,6 +130,11 @@ impl Findings {
     pub fn count_masked(&mut self, mask: &Mask, cases: u64) -> bool {
         let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
         index.is_some_and(|index| self.catalog.count_masked(index, &mask.guise, cases))
+    }
+
+    /// Notes that what a suspect was reduced to shows the finding at `index`.
+    pub fn learn(&mut self, index: usize, reduced: &Reduced) {
+        self.catalog.learn(index, reduced);
     }
 
     /// How many findings this campaign added.

@@ -126,6 +126,11 @@ impl Identity {
         self.trigger.as_ref().is_some_and(|trigger| satisfies(nodes, trigger))
     }
 
+    /// Whether nodes like these satisfy the trigger, or it is not known.
+    pub(crate) fn admits(&self, nodes: &[DescribedNode]) -> bool {
+        self.trigger.as_ref().is_none_or(|trigger| satisfies(nodes, trigger))
+    }
+
     /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all
     /// classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {
@@ -434,6 +439,8 @@ mod tests {
         assert!(finding.is_likely(&provisional(&case(2, 2))));
         assert!(!finding.is_likely(&provisional(&case(4, 1))));
         assert!(finding.is_shown_by(&case(2, 2)) && !finding.is_shown_by(&case(4, 1)));
+        assert!(finding.admits(&describe(&case(2, 2))) && !finding.admits(&describe(&case(4, 1))));
+        assert!(Identity { trigger: None, ..finding }.admits(&describe(&case(4, 1))));
     }
 
     #[test]

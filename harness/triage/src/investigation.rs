@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Cause, Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
+use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
@@ -72,7 +72,7 @@ impl<'a> Investigator<'a> {
         workers: &TriageWorkers,
         suspect: &Suspect,
         hidden_behind: Option<&Identity>,
-        is_reached: impl Fn(&Identity) -> bool,
+        is_reached: impl Fn(&Reduced) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
         let requested = hidden_behind.is_none().then(|| workers.request_repeats(FRESH_WORKERS));
@@ -81,13 +81,11 @@ impl<'a> Investigator<'a> {
             return Ok(None);
         }
         let Some(reduced) = reduced else { return Ok(Some(TriageOutcome::Nothing)) };
-        // experiments may show that a minimal case is explained by accident
-        let is_certain = !matches!(reduced.identity.signature.cause, Cause::Diagnosis(_));
-        if is_certain && is_reached(&reduced.identity) {
+        if is_reached(&reduced) {
             return Ok(Some(TriageOutcome::Reduced(reduced)));
         }
         let Some(studied) = self.study(workers, reduced, &is_reached, cancellation)? else { return Ok(None) };
-        if is_reached(&studied.identity) {
+        if is_reached(&studied) {
             return Ok(Some(TriageOutcome::Reduced(studied)));
         }
         // the repeats take the workers that were requested
@@ -101,7 +99,7 @@ impl<'a> Investigator<'a> {
         self,
         workers: &TriageWorkers,
         mut reduced: Reduced,
-        is_reached: &dyn Fn(&Identity) -> bool,
+        is_reached: &dyn Fn(&Reduced) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
@@ -114,7 +112,7 @@ impl<'a> Investigator<'a> {
             reduced = smaller;
         }
         let study = |reduced: &Reduced| {
-            let is_known = |study: &Study| is_reached(&reduced.clone().studied(study.clone(), info).identity);
+            let is_known = |study: &Study| is_reached(&reduced.clone().studied(study.clone(), info));
             experiments.study(&reduced.smallest, &is_known)
         };
         let first = study(&reduced)?;
@@ -151,7 +149,8 @@ impl<'a> Investigator<'a> {
         let symptom = smallest.symptom.clone().with_explanations(&smallest.evaluated).without(&known);
         let smallest = DivergingCase { symptom, ..smallest };
         let is_minimal = !reduction.cancellation.is_timed_out();
-        Ok(Some(Reduced::new(smallest, reduction.workers.info(), events, is_minimal)))
+        let smaller = Reduced::new(smallest, reduction.workers.info(), events, is_minimal);
+        Ok(Some(Reduced { minimal: reduced.minimal.clone(), ..smaller }))
     }
 
     /// Experiments, if there is something to experiment with. Where each case costs a build of an engine, none looks for the trigger.

@@ -1,11 +1,11 @@
 use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{Diagnosis, Divergence, EncodedCase, Event, Finding, VariantInfo};
+use twinfer_case::{Cause, Diagnosis, Divergence, EncodedCase, Event, Finding, VariantInfo};
 use twinfer_checks::Evaluated;
 
 use crate::{
-    diverging_case::DivergingCase, finding::finding, identity::Identity, repeats::Repeats, study::Study,
-    suspect::Suspect,
+    diverging_case::DivergingCase, finding::finding, identity::Identity, minimal_case::MinimalCase,
+    repeats::Repeats, study::Study, suspect::Suspect,
 };
 
 /// The result of an investigation.
@@ -52,6 +52,8 @@ impl TriageOutcome {
 pub struct Reduced {
     /// The case with its symptom.
     pub(crate) smallest: DivergingCase,
+    /// What the suspect was reduced to, by which later suspects are recognized; `None` if it may show something else when it runs again.
+    pub minimal: Option<Arc<MinimalCase>>,
     /// How the finding that the case shows would be recognized.
     pub identity: Identity,
     /// The events of the minimization.
@@ -73,13 +75,20 @@ impl Reduced {
         is_minimal: bool,
     ) -> Self {
         let encoded = &smallest.evaluated.encoded;
-        let identity = Identity::of_case(smallest.symptom.signature(info, encoded), &encoded.case);
-        Self { smallest, identity, events, is_minimal, is_studied: false, composed: None }
+        let signature = smallest.symptom.signature(info, encoded);
+        let minimal = Some(MinimalCase::new(encoded, signature.clone(), info).into());
+        let identity = Identity::of_case(signature, &encoded.case);
+        Self { smallest, minimal, identity, events, is_minimal, is_studied: false, composed: None }
     }
 
     /// The case without experiments.
     pub(crate) fn not_to_study(self) -> Self {
-        Self { is_studied: true, ..self }
+        Self { minimal: None, is_studied: true, ..self }
+    }
+
+    /// Whether nothing refutes its identity any more: experiments may show that a minimal case is explained by accident.
+    pub(crate) const fn is_certain(&self) -> bool {
+        self.is_studied || !matches!(self.identity.signature.cause, Cause::Diagnosis(_))
     }
 
     /// Whether it is the case of `suspect` itself.
@@ -161,6 +170,12 @@ impl Confirmed {
     pub(crate) const fn not_recurring(mut self) -> Self {
         self.recurs = false;
         self
+    }
+
+    /// Whether what was confirmed is what the suspect was reduced to, which shows the finding each time that it runs.
+    pub fn is_of(&self, reduced: &Reduced) -> bool {
+        let smallest = reduced.smallest.evaluated.encoded.task.hash;
+        self.recurs && !self.finding.kind.varies() && self.minimal.encoded.task.hash == smallest
     }
 
     /// How the finding is recognized in other cases.

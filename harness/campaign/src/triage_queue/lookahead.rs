@@ -150,11 +150,18 @@ impl<'a> Foresight<'a> {
     /// The finding that an investigation leads to, which is added to the catalog if it is new.
     fn triaged(&mut self, triaged: &Triaged<'_>) -> usize {
         match *triaged {
-            Triaged::OnlyKnown(known) | Triaged::Reduced { counts_for: known, .. } => known,
-            Triaged::New { confirmed, hidden_behind, .. } => {
+            Triaged::OnlyKnown(known) => known,
+            Triaged::Reduced { shown, counts_for, reduced } => {
+                self.catalog.learn(shown, reduced);
+                counts_for
+            }
+            Triaged::New { confirmed, reduced, hidden_behind } => {
                 let identity = confirmed.identity();
                 let known = self.catalog.find(&identity);
                 let found = known.unwrap_or_else(|| self.catalog.add(Arc::new(identity)));
+                if confirmed.is_of(reduced) {
+                    self.catalog.learn(found, reduced);
+                }
                 hidden_behind.unwrap_or(found)
             }
         }
