@@ -51,7 +51,7 @@ fn inputs(case: &Case) -> Vec<Vec<Tensor>> {
 #[test]
 fn records_have_unique_names_and_origins() {
     let records: Vec<_> = records::all().collect();
-    assert_eq!(records.len(), 63);
+    assert_eq!(records.len(), 64);
     assert_eq!(records.iter().map(|record| record.id).collect::<BTreeSet<_>>().len(), records.len());
     assert!(records.iter().all(|record| record.upstream.starts_with("https://")));
 }

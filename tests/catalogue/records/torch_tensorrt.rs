@@ -25,6 +25,16 @@ pub const RECORDS: &[Record] = &[
         scope: Scope::Case { build: output_deconvolution, output: Some(&[1, 10, 4, 4]) },
     },
     Record {
+        id: "torchtrt-2507-deconv-cout",
+        title: "The converter takes the input channels of a deconvolution from the second extent of its weights",
+        upstream: "https://github.com/pytorch/TensorRT/issues/2507",
+        reported_in: "Torch-TensorRT 2.2 before its release, with TensorRT 8.6",
+        symptom: Kind::BuildFailure,
+        expects: "Four output channels: the second extent of the weights.",
+        caveat: Some("The reported layer goes from 128 channels to 64; this one from 8 to 4."),
+        scope: Scope::Case { build: upsampling_deconvolution, output: Some(&[1, 4, 8, 8]) },
+    },
+    Record {
         id: "torchtrt-3352-deconv-output-padding",
         title: "A deconvolution with output_padding is rejected by the converter",
         upstream: "https://github.com/pytorch/TensorRT/issues/3352",
@@ -100,6 +110,12 @@ pub const RECORDS: &[Record] = &[
 pub fn output_deconvolution() -> Case {
     Quantized { bias: Bias::Float, ..Quantized::plain(&[1, 64, 4, 4], &[64, 10, 1, 1]) }
         .deconv(ConvTranspose { strides: at(&[1, 1]), ..ConvTranspose::default() })
+}
+
+/// The upsampling step of a U-Net, which halves the channels and doubles the extents.
+fn upsampling_deconvolution() -> Case {
+    Plain { bias: Bias::Float, ..Plain::of(&[&[1, 8, 4, 4]], &[8, 4, 2, 2]) }
+        .deconv(ConvTranspose { strides: at(&[2, 2]), ..ConvTranspose::default() })
 }
 
 /// More output padding than there is end padding to take it from, and a bias that must reach it.
