@@ -12,7 +12,7 @@ use crate::{Mutant, Nature};
 /// let reversed = Combination::from_name("kernel-reversed").expect("every mutant is one");
 /// assert!(reversed.is_part_of(&mirrored));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Combination {
     /// The name in reports, in kebab-case; a single mutant keeps its own name.
     pub name: &'static str,

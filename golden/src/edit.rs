@@ -35,7 +35,7 @@ pub(crate) use self::region::Region;
 /// assert!(edit.clause().starts_with("Conv reads the bias of the next channel"));
 /// assert!(Edit::of(Operator::Conv).contains(&edit));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
     operator: Operator,
     change: Change,

@@ -13,7 +13,7 @@ use crate::{Combination, Edit, EditPair, Operator};
 /// let composed = Hypothesis::from_name("conv-bias-negated").expect("it is an edit");
 /// assert!(matches!((listed, composed), (Hypothesis::Listed(_), Hypothesis::Composed(_))));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hypothesis {
     /// One mutant, or several that are listed together.
     Listed(Combination),

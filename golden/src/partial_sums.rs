@@ -6,14 +6,14 @@ use crate::{
 };
 
 /// Partial sums of a convolution that are rounded before they are added up; only mutants do that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PartialSums {
     pub parts: Parts,
     pub precision: Precision,
 }
 
 /// The parts of the sum of a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parts {
     /// The products of each input channel.
     Channels,
@@ -22,7 +22,7 @@ pub enum Parts {
 }
 
 /// A floating-point type with fewer bits than `FLOAT`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     Half,
     Bfloat16,

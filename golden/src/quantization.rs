@@ -18,7 +18,7 @@ const SCALING_ROUNDINGS: f64 = 4.0;
 const ROUNDINGS: f64 = 3.0;
 
 /// The rounding and saturation of a quantizer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IntegerConversion {
     pub rounding: Rounding,
     pub overflow: Overflow,
@@ -27,7 +27,7 @@ pub struct IntegerConversion {
 }
 
 /// The rounding of a number between two integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// To the nearest integer, ties to even, as in ONNX.
     #[default]
@@ -51,7 +51,7 @@ pub enum Rounding {
 }
 
 /// The treatment of an integer beyond the type's range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// Saturates at the end of the range, as in ONNX.
     #[default]

@@ -1,5 +1,5 @@
 /// What `MaxPool` makes of a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// The largest element, as in ONNX.
     #[default]
@@ -9,7 +9,7 @@ pub enum Reduction {
 }
 
 /// What may be made of a window in place of its largest element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Choice {
     Least,
     First,
@@ -19,7 +19,7 @@ pub enum Choice {
 }
 
 /// How positions outside of the data count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
     Ignored,
     Zero,

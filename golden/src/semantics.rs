@@ -159,7 +159,7 @@ pub enum FloatWeights {
 }
 
 /// The choice of the scale for an element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scales {
     /// The scale of its position along `axis`, as in ONNX.
     #[default]
@@ -185,7 +185,7 @@ pub enum Scales {
 }
 
 /// The axis that quantizers take for another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AxisMove {
     /// Axis 0 is taken for axis 1.
     FirstToSecond,

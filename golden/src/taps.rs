@@ -10,7 +10,7 @@ pub enum Direction {
 }
 
 /// What a window reads in place of a position outside of the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Outside {
     /// Nothing, as in ONNX.
     #[default]
@@ -59,7 +59,7 @@ impl Outside {
 }
 
 /// The number that windows read where there is no data: in the padding and, of `ConvTranspose`, between strides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fill {
     One,
     MinusOne,
@@ -93,7 +93,7 @@ impl Fill {
 }
 
 /// What a tap of a `ConvTranspose` reads where its stride lies between two positions of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Between {
     /// Nothing, as in ONNX.
     #[default]

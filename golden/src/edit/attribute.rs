@@ -3,7 +3,7 @@ use twinfer_onnx::{AutoPad, MaxPool, Op, Transpose};
 use super::operator::Operator;
 
 /// An attribute that is read otherwise, as a whole. The output gets the shape that follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeEdit {
     /// The pads are taken as zero.
     PadsIgnored,

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A step of an operator's calculation that is left out, done in another order, or done otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Calculation {
     SquareRootMissing,
     EpsilonDefault,

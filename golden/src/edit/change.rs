@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What an operator does otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Other elements of an operand are read.
     Read(Operand, Along, Reindexing),

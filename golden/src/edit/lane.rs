@@ -1,7 +1,7 @@
 use super::{operand::Operand, operator::Operator};
 
 /// Along what an operand is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Along {
     Batch,
     /// The channels that a node reads, gives or has parameters for; of a weight, those that the node gives.
@@ -16,7 +16,7 @@ pub enum Along {
 }
 
 /// The places of a flattened tensor along an axis or a part of one: the index along it is `place / inner % extent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lane {
     pub extent: usize,
     pub inner: usize,

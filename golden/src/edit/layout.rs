@@ -1,7 +1,7 @@
 use super::{operand::Operand, operator::Operator};
 
 /// The order in which the elements of an operand are taken to be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Channels last instead of behind the batch.
     ChannelsLast,

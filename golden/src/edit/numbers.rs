@@ -3,7 +3,7 @@ use twinfer_onnx::{AutoPad, Op};
 use crate::taps::Reach;
 
 /// Numbers of which a window has one for each spatial axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numbers {
     Strides,
     Dilations,
@@ -14,7 +14,7 @@ pub enum Numbers {
 }
 
 /// What is done to the numbers of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberChange {
     /// 1 for strides and dilations, 0 for the others.
     Default,
@@ -36,7 +36,7 @@ pub enum NumberChange {
 }
 
 /// The spatial axes whose numbers change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     All,
     First,
@@ -44,14 +44,14 @@ pub enum Scope {
 }
 
 /// Whether the output gets the shape that follows from the changed numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shapes {
     Kept,
     Following,
 }
 
 /// A change to the numbers of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NumberEdit {
     pub numbers: Numbers,
     pub change: NumberChange,

@@ -1,5 +1,5 @@
 /// Something that an operator reads, or its output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     Data,
     Addend,

@@ -9,7 +9,7 @@ use super::{operand::Operand, term::Term};
 macro_rules! operators {
     ($($name:ident = $slug:literal { $($operand:ident = $place:literal),* };)*) => {
         /// An operator that golden evaluates and that edits change.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[expect(missing_docs, reason = "each variant is the ONNX operator of the same name")]
         pub enum Operator {
             $($name,)*

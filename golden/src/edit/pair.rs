@@ -16,7 +16,7 @@ use super::{Edit, Operator};
 /// assert_eq!(EditPair::from_name(&pair.to_string()), Some(pair));
 /// assert_eq!(EditPair::new(bias, edit("relu-output-negated")), None);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EditPair {
     first: Edit,
     second: Edit,

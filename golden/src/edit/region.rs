@@ -1,14 +1,14 @@
 use super::{lane::Along, operand::Operand, operator::Operator};
 
 /// A part of an operator's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
     pub along: Along,
     pub part: Part,
 }
 
 /// Some of the indexes along something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     First,
     Last,

@@ -1,7 +1,7 @@
 use super::{lane::Along, operator::Operator};
 
 /// Which index is read in place of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reindexing {
     First,
     Last,
@@ -42,7 +42,7 @@ pub enum Reindexing {
 }
 
 /// What is read beyond the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// The index at the end once more.
     Clamped,
@@ -53,7 +53,7 @@ pub enum End {
 }
 
 /// The number of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocks {
     Two,
     Groups,

@@ -8,7 +8,7 @@ use crate::{
 use super::operand::Operand;
 
 /// What is done to the elements of an operand before they are used, or to those of an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     /// A factor is taken as 1, everything else as 0.
     Ignored,

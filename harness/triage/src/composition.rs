@@ -9,6 +9,7 @@ use twinfer_golden::{Combination, Edit, Hypothesis, Operator};
 use crate::{
     diverging_case::DivergingCase,
     pairs::count_of_pairs,
+    predictions::Predictions,
     symptom::{Symptom, are_of_values},
     trials::{
         Circumstances, Drawn, FEWEST, Failures, Trial, Trials, cost, needed, needed_by_listed, of_trigger,
@@ -24,8 +25,15 @@ const MOST_CASES: usize = 64;
 /// The cases that ran in experiments with a minimal case.
 #[derive(Default)]
 pub struct Observations {
-    diverging: Vec<(Drawn, Evaluated)>,
-    conforming: Vec<Evaluated>,
+    diverging: Vec<Ran>,
+    conforming: Vec<Ran>,
+}
+
+/// A case that ran.
+struct Ran {
+    drawn: Drawn,
+    evaluated: Evaluated,
+    predictions: Predictions,
 }
 
 /// What explains a minimal case, and the cases on which that fails.
@@ -37,12 +45,15 @@ struct Explanation {
 impl Observations {
     /// Adds a case that ran.
     pub fn add(&mut self, symptom: &Symptom, evaluated: Evaluated, drawn: Drawn) {
-        if symptom.recurring_in(&evaluated).is_some() {
-            if self.diverging.len() < MOST_CASES {
-                self.diverging.push((drawn, evaluated));
-            }
-        } else if evaluated.divergences().is_empty() && self.conforming.len() < MOST_CASES {
-            self.conforming.push(evaluated);
+        let alike = if symptom.recurring_in(&evaluated).is_some() {
+            &mut self.diverging
+        } else if evaluated.divergences().is_empty() {
+            &mut self.conforming
+        } else {
+            return;
+        };
+        if alike.len() < MOST_CASES {
+            alike.push(Ran { drawn, evaluated, predictions: Predictions::default() });
         }
     }
 
@@ -94,21 +105,20 @@ impl Observations {
     }
 
     fn trials<'a>(&'a self, symptom: &'a Symptom, circumstances: Circumstances<'a>) -> Trials<'a> {
-        let trial = |(drawn, evaluated): (Drawn, &'a Evaluated)| Trial {
+        let trial = |Ran { drawn, evaluated, predictions }: &'a Ran| Trial {
             evaluated,
-            drawn,
+            predictions,
+            drawn: *drawn,
             concerned: circumstances.trigger.and_then(|trigger| of_trigger(evaluated, trigger)),
             is_certain: circumstances.trigger.is_some_and(Trigger::is_sufficient),
         };
-        let conforming = self.conforming.iter().map(|evaluated| (Drawn::Neighbor, evaluated));
-        let diverging = self.diverging.iter().map(|(drawn, evaluated)| (*drawn, evaluated));
-        let mut diverging: Vec<_> = diverging.map(trial).collect();
+        let mut diverging: Vec<_> = self.diverging.iter().map(trial).collect();
         // most hypotheses fail on the first few
         diverging.sort_by_key(|trial| cost(trial.evaluated));
         let of_witnesses = diverging.iter().filter(|trial| trial.drawn == Drawn::Witness);
         let of_minimal = symptom.diagnosis().iter().map(String::as_str);
         let rivals = of_minimal.chain(of_witnesses.flat_map(Trial::diagnosis)).collect();
-        Trials { diverging, conforming: conforming.map(trial).collect(), rivals, circumstances }
+        Trials { diverging, conforming: self.conforming.iter().map(trial).collect(), rivals, circumstances }
     }
 }
 
@@ -473,8 +483,13 @@ mod tests {
     fn neighbor_that_a_rival_explains_counts() {
         let mistake = Hypothesis::from_name("conv-bias-ignored").expect("it is an edit");
         let evaluated = run(case(2, 3, 0), mistake);
-        let trial =
-            Trial { evaluated: &evaluated, drawn: Drawn::Neighbor, concerned: None, is_certain: false };
+        let trial = Trial {
+            evaluated: &evaluated,
+            predictions: &Predictions::default(),
+            drawn: Drawn::Neighbor,
+            concerned: None,
+            is_certain: false,
+        };
         let other =
             Combination::from_name("groups-interleaved").map(Hypothesis::Listed).expect("it is listed");
         assert!(trial.is_of_another(other, &["groups-interleaved"]));

@@ -52,6 +52,7 @@ mod likeness;
 mod minimal_case;
 mod neighbors;
 mod pairs;
+mod predictions;
 mod provisional;
 mod recurrence;
 mod reduction;

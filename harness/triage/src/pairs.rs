@@ -46,7 +46,9 @@ impl Trials<'_> {
     /// The share of what is wrong that an edit leaves in the diverging cases, on average; `None` if there are too few.
     fn error_left(&self, edit: Edit) -> Option<f64> {
         let (hypothesis, arithmetic) = (Hypothesis::Composed(edit), self.circumstances.arithmetic);
-        let of_trial = |trial: &Trial<'_>| error_left(hypothesis, trial.evaluated, arithmetic);
+        let of_trial = |trial: &Trial<'_>| {
+            trial.predictions.error_left(edit, || error_left(hypothesis, trial.evaluated, arithmetic))
+        };
         let left: Vec<_> = self.diverging.iter().filter_map(of_trial).take(MOST_COMPARED).collect();
         (left.len() >= FEWEST).then(|| left.iter().sum::<f64>() / left.len() as f64)
     }

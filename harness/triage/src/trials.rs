@@ -2,9 +2,11 @@
 
 use twinfer_case::{Arithmetic, Diagnosis, Trigger};
 use twinfer_checks::{Evaluated, Prediction};
-use twinfer_golden::{Combination, Hypothesis};
+use twinfer_golden::{Combination, Hypothesis, Operator};
 use twinfer_onnx::Node;
 use twinfer_triggers::{concerned, describe, satisfies};
+
+use crate::predictions::Predictions;
 
 /// The evidence in bits that an explanation needs beyond what chooses it among all that are tried.
 const ENOUGH_BITS: f64 = 20.0;
@@ -54,6 +56,8 @@ pub struct Circumstances<'a> {
 /// A case that a hypothesis is tried on.
 pub struct Trial<'a> {
     pub evaluated: &'a Evaluated,
+    /// What is known of hypotheses already.
+    pub predictions: &'a Predictions,
     pub drawn: Drawn,
     /// The nodes that may show what is wrong; `None` if that is not known, or if the case does not satisfy the trigger.
     pub concerned: Option<Vec<&'a Node>>,
@@ -178,13 +182,13 @@ impl Trials<'_> {
     /// What a hypothesis says of the conforming cases.
     fn contradictions(&self, hypothesis: Hypothesis) -> Contradictions {
         let mut contradictions = Contradictions::default();
-        for Trial { evaluated, concerned, .. } in &self.conforming {
+        for trial in &self.conforming {
             let is_refuted = |concerned: Option<&[&Node]>| {
                 let arithmetic = self.circumstances.arithmetic;
-                Prediction::of(hypothesis, evaluated, arithmetic, concerned) == Prediction::Refuted
+                trial.prediction(hypothesis, arithmetic, concerned) == Prediction::Refuted
             };
             contradictions.anywhere += usize::from(is_refuted(None));
-            if let Some(concerned) = concerned {
+            if let Some(concerned) = &trial.concerned {
                 contradictions.triggered += 1;
                 contradictions.where_triggered += usize::from(is_refuted(Some(concerned)));
             }
@@ -264,8 +268,7 @@ impl Failures {
 impl<'a> Trial<'a> {
     /// What a hypothesis says of a diverging case: at the nodes that its trigger concerns or, since a trigger may be inexact, at others.
     pub fn predicted(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
-        let predicted =
-            |concerned: Option<&[&Node]>| Prediction::of(hypothesis, self.evaluated, arithmetic, concerned);
+        let predicted = |concerned: Option<&[&Node]>| self.prediction(hypothesis, arithmetic, concerned);
         let triggered = self.concerned.as_deref().map(|concerned| predicted(Some(concerned)));
         let predicted = match triggered {
             Some(triggered) if triggered != Prediction::Refuted || self.is_certain => triggered,
@@ -279,6 +282,30 @@ impl<'a> Trial<'a> {
             }
             _ => predicted,
         }
+    }
+
+    /// What a hypothesis says of the nodes `concerned`, or wherever it applies.
+    fn prediction(
+        &self,
+        hypothesis: Hypothesis,
+        arithmetic: Arithmetic,
+        concerned: Option<&[&Node]>,
+    ) -> Prediction {
+        let predict = |concerned| Prediction::of(hypothesis, self.evaluated, arithmetic, concerned);
+        match concerned {
+            Some(concerned) if !self.is_everywhere(hypothesis, concerned) => predict(Some(concerned)),
+            _ => self.predictions.anywhere(hypothesis, || predict(None)),
+        }
+    }
+
+    /// Whether a hypothesis applies to one node only, and that is `concerned`.
+    fn is_everywhere(&self, hypothesis: Hypothesis, concerned: &[&Node]) -> bool {
+        let applies = |node: &&Node| {
+            hypothesis.operator().is_none_or(|operator| Operator::of(&node.op) == Some(operator))
+        };
+        let mut nodes = self.evaluated.encoded.case.graph.nodes.iter().filter(applies);
+        let only = nodes.next().filter(|_| nodes.next().is_none());
+        only.is_some_and(|only| concerned.iter().any(|node| std::ptr::eq(*node, only)))
     }
 
     fn is_diagnosed(&self, combination: Combination) -> bool {

@@ -1,6 +1,6 @@
 //! Finding out under which condition cases diverge, by choosing which of them to run.
 
-use std::collections::BTreeSet;
+use std::{cell::LazyCell, collections::BTreeSet};
 
 use twinfer_case::{Tally, Trigger};
 
@@ -113,17 +113,24 @@ impl Learner {
     /// The cases to run next, by their places, none of them twice; none at all if nothing more is to be learned.
     pub fn propose(&mut self) -> Vec<usize> {
         let most = self.limit.saturating_sub(self.proposed.len()).min(ROUND);
-        let conditions = self.conditions();
-        let mut next = match self.prospect() {
+        let next = self.next(most);
+        self.proposed.extend(&next);
+        next
+    }
+
+    /// The same, at most so many.
+    fn next(&self, most: usize) -> Vec<usize> {
+        let conditions = LazyCell::new(|| self.conditions());
+        let next = match self.prospect() {
             Prospect::None => return Vec::new(),
             Prospect::Rare => self.population.nearest(self.unproposed(), most),
             Prospect::Some => self.separating(&conditions, most),
         };
         if next.is_empty() {
-            next = conditions.first().map(|shortest| self.to_verify(shortest, most)).unwrap_or_default();
+            conditions.first().map(|shortest| self.to_verify(shortest, most)).unwrap_or_default()
+        } else {
+            next
         }
-        self.proposed.extend(&next);
-        next
     }
 
     /// The condition, if cases that satisfy it diverge and nearly none that just misses it.

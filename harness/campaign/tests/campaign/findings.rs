@@ -45,7 +45,7 @@ fn finding_says_under_which_condition_it_shows() {
 
 #[test]
 fn divergence_that_needs_history_is_state_dependent() {
-    let mut campaign = against(Role::DependsOnHistory, 200);
+    let mut campaign = against(Role::DependsOnHistory, 60);
     campaign.options.fresh_every = 0;
     campaign.options.repeat_every = 0;
     let outcome = campaign.run();
