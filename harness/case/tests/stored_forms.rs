@@ -20,6 +20,8 @@ struct Recorded {
     observation: Observation,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    compared: Option<bool>,
 }
 
 /// The entries of a folder of `golden`, in order.
