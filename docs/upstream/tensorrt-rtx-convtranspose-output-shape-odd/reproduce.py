@@ -1,0 +1,52 @@
+"""ConvTranspose with output_shape: an odd position is cropped at the end instead of the start
+
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+No GPU is needed: the script reads from the layer of the parsed model what is cropped.
+"""
+
+import pathlib
+import sys
+
+import numpy
+
+MODEL = pathlib.Path(__file__).with_name("model.onnx")
+INPUTS = {
+    "x": numpy.array([[[[1.0]]]], "float32"),
+}
+EXPECTED = numpy.array([[[[2.0]]]], "float32")
+
+# what is cropped to one position
+WHOLE = numpy.array([[[[1.0, 2.0]]]], "float32")
+
+
+def tensorrt_rtx():
+    import tensorrt_rtx
+
+    logger = tensorrt_rtx.Logger(tensorrt_rtx.Logger.ERROR)
+    builder = tensorrt_rtx.Builder(logger)
+    network = builder.create_network()
+    parser = tensorrt_rtx.OnnxParser(network, logger)
+    if not parser.parse(MODEL.read_bytes()):
+        raise RuntimeError(parser.get_error(0).desc())
+    deconvolution = network.get_layer(0)
+    deconvolution.__class__ = tensorrt_rtx.IDeconvolutionLayer
+    start, end = deconvolution.pre_padding[1], deconvolution.post_padding[1]
+    return WHOLE[..., start : WHOLE.shape[-1] - end]
+
+
+def onnxruntime():
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(str(MODEL), providers=["CPUExecutionProvider"]).run(None, INPUTS)[0]
+
+
+run = onnxruntime if "onnxruntime" in sys.argv else tensorrt_rtx
+try:
+    found = run()
+except ImportError as error:
+    print(error)
+    sys.exit(2)
+except Exception as error:
+    sys.exit(f"refused: {error}")
+print(f"expected {EXPECTED.shape} {EXPECTED.ravel()}, found {found.shape} {found.ravel()}")
+sys.exit(0 if numpy.array_equal(found, EXPECTED) else 1)
