@@ -49,7 +49,7 @@ fn planted_bug_is_found_and_minimized_to_one_node() {
 /// along axis 0: a real bug.
 #[test]
 fn onnx_runtime_weight_scales_along_axis_1_are_diagnosed() {
-    let mut campaign = against_variant("ort:cpu,opt=all", 400);
+    let mut campaign = against_variant("ort:cpu,opt=all", 150);
     campaign.options.families = vec!["qdq-conv".to_owned()];
     let outcome = match campaign.try_run() {
         Ok(outcome) => outcome,
