@@ -14,7 +14,10 @@ use twinfer_generators::Family;
 use twinfer_store::{Records, RunDirectory, Start};
 
 use crate::{
-    actor::role::{Role, SLOW_CASE, SLOW_START},
+    actor::{
+        role::{Role, SLOW_CASE, SLOW_START},
+        shared_folder::QUICK,
+    },
     setup::against,
 };
 
@@ -56,6 +59,8 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     let path = outcome.out.join("journal.jsonl");
     let (before, text) = (records(), fs::read(&path).unwrap());
     campaign.start = Start::Resumed;
+    // only a time limit needs a slow backend
+    fs::write(campaign.shared(QUICK), "").unwrap();
     campaign.options.investigations = NonZeroUsize::new(JOBS).unwrap();
     // a case under way at the time limit may be missing: the resumed run makes up for it
     let reached = before.last().unwrap().index + 1;

@@ -37,6 +37,11 @@ fn count(counter: &str) -> u64 {
     file.metadata().unwrap().len()
 }
 
+/// Whether a process that plays the role is slow now.
+pub fn is_slow(role: Role) -> bool {
+    role == Role::HasManyBugsSlowly && !shared(shared_folder::QUICK).exists()
+}
+
 /// Counts a start of this process, if the role does.
 pub fn count_start(role: Role) {
     if role == Role::HasManyBugsAndCountsStarts {

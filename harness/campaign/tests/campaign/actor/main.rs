@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         eprintln!("this program is a fixture of twinfer-campaign's tests: campaign-actor ROLE [LABEL]");
         return ExitCode::from(2);
     };
-    if role == Role::HasManyBugsSlowly {
+    if devices::is_slow(role) {
         thread::sleep(SLOW_START);
     }
     Actor::new(role).serve();
@@ -265,7 +265,7 @@ impl Actor {
             observation.runs.clear();
             observation.outcome = Outcome::failed("CUDA error 700: an illegal address");
         }
-        if self.role == Role::HasManyBugsSlowly {
+        if devices::is_slow(self.role) {
             thread::sleep(SLOW_CASE);
         }
         if self.role == Role::Leaks {

@@ -60,7 +60,8 @@ roles! {
     HasTwoBugs = "has-two-bugs",
     /// Has the defects of `defects.rs`.
     HasManyBugs = "has-many-bugs",
-    /// Has the defects of `defects.rs`, starts in [`SLOW_START`] and takes [`SLOW_CASE`] per case.
+    /// Has the defects of `defects.rs`; until [`QUICK`](super::shared_folder::QUICK) exists, starts in [`SLOW_START`] and takes
+    /// [`SLOW_CASE`] per case.
     HasManyBugsSlowly = "has-many-bugs-slowly",
     /// Has the defects of `defects.rs` and counts the processes that start.
     HasManyBugsAndCountsStarts = "has-many-bugs-and-counts-starts",

@@ -14,3 +14,5 @@ pub const REFUSED: &str = "refused";
 pub const LOST: &str = "lost";
 /// Exists once the devices are repaired.
 pub const REPAIRED: &str = "repaired";
+/// Exists once slow actors are slow no longer.
+pub const QUICK: &str = "quick";
