@@ -18,7 +18,7 @@ const SAMPLE: u64 = 16;
 fn hanging(cases: u64) -> TestCampaign {
     let mut campaign = against(Role::HangsIfGroupedStridedAndSame, cases);
     campaign.options.families = vec!["conv".to_owned()];
-    campaign.options.deadlines.execute = Duration::from_secs(1);
+    campaign.options.deadlines.execute = Duration::from_millis(500);
     (campaign.options.minimize, campaign.options.experiments) = (false, false);
     campaign
 }
