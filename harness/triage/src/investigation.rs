@@ -153,13 +153,13 @@ impl<'a> Investigator<'a> {
         Ok(Some(Reduced { minimal: reduced.minimal.clone(), ..smaller }))
     }
 
-    /// Experiments, if there is something to experiment with. Where each case costs a build of an engine, none looks for the trigger.
+    /// Experiments, if there is something to experiment with. Where each case takes long, none looks for the trigger.
     fn experiments<'b>(self, reduction: &'b Reduction<'b>) -> Option<Experiments<'b>>
     where
         'a: 'b,
     {
-        let builds_engines = reduction.workers.info().variant.backend.builds_engines();
-        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !builds_engines) })
+        let is_slow = reduction.workers.info().variant.backend.is_slow();
+        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !is_slow) })
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not

@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Generator families, separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
-    /// What generators draw how often: baseline, which never changes and on which figures are measured, or full [default: full]
+    /// Which cases the generators draw: baseline, which never changes and on which figures are measured, or full [default: full]
     #[arg(long)]
     distribution: Option<Distribution>,
     /// Stop after N cases
@@ -154,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");
     } else if report.summary.open > 0 && is_limited_by_time(&report) {
-        note!("to triage the remaining divergences, resume with: {resumption}");
+        note!("to investigate the remaining divergences, resume with: {resumption}");
     }
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
@@ -174,9 +174,9 @@ impl Arguments {
     }
 }
 
-/// Whether experiments on a finding were left for later, since each of their cases costs the build of an engine.
+/// Whether experiments on a finding were left for later, since each of their cases takes long.
 fn is_to_be_explained(ReportedFinding { finding, .. }: &ReportedFinding) -> bool {
-    finding.signature.backend.builds_engines() && finding.trigger.is_none()
+    finding.signature.backend.is_slow() && finding.trigger.is_none()
 }
 
 /// The run directory: nothing is written before it is claimed.
