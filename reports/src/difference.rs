@@ -198,7 +198,7 @@ impl Reporter for RunFindings {
 
 impl RunFindings {
     fn record(&mut self, record: &CaseRecord) {
-        // a case that was not triaged has unknown findings
+        // a case that was not investigated has unknown findings
         if record.open.is_empty() {
             self.tried.insert(record.case);
         }

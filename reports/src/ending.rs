@@ -4,7 +4,7 @@ use twinfer_case::{Budget, RunEnd};
 
 use crate::Report;
 
-/// Why divergences of the run were not triaged.
+/// Why divergences of the run were not investigated.
 pub(crate) fn open_reason(report: &Report) -> &'static str {
     let budget = report.run.as_ref().map(|run| run.budget);
     match &report.end {

@@ -91,12 +91,12 @@ fn uncompared(report: &Report, variant: &VariantSummary) -> TestCase {
     TestCase::new("compared", status)
 }
 
-/// A failed test for cases that differ and were not looked into.
+/// A failed test for cases that differ and were not investigated.
 fn not_looked_into(variant: &VariantSummary) -> Option<TestCase> {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let cases = counted(variant.open, "case that differs", "cases that differ");
-    status.set_message(format!("{cases} not looked into"));
-    (variant.open > 0).then(|| TestCase::new("all differences looked into", status))
+    status.set_message(format!("{cases} not investigated"));
+    (variant.open > 0).then(|| TestCase::new("all differences investigated", status))
 }
 
 /// A skipped test for cases, and nodes of a model, that nothing can be said about.
@@ -124,13 +124,13 @@ fn ended_early(sentence: &str) -> TestSuite {
     suite
 }
 
-/// A failed test for divergences that may be new but were not triaged.
+/// A failed test for divergences that may be new but were not investigated.
 fn untriaged(report: &Report) -> TestSuite {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let cases = counted(report.summary.open, "case", "cases");
-    status.set_message(format!("{cases} not triaged ({})", ending::open_reason(report)));
-    let mut suite = TestSuite::new("not triaged");
-    suite.add_test_case(of_run("cases not triaged", status));
+    status.set_message(format!("{cases} not investigated ({})", ending::open_reason(report)));
+    let mut suite = TestSuite::new("not investigated");
+    suite.add_test_case(of_run("cases not investigated", status));
     suite
 }
 

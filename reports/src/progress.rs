@@ -172,18 +172,18 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases to look into · investigating
+    /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases to investigate · investigating
     /// wrong-values on trt · 12.1 s, 48 s left`.
     fn line(&self, budget: Budget) -> String {
         let Self { summary, waiting, findings, .. } = *self;
         let tried = summary.cases + waiting;
-        let to_look_into =
-            (waiting > 0).then(|| format!("{} to look into", counted(waiting, "case", "cases")));
+        let to_investigate =
+            (waiting > 0).then(|| format!("{} to investigate", counted(waiting, "case", "cases")));
         let parts = [
             Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
             Some(rate(summary.now() + waiting, summary.seconds)),
             Some(counted(findings, "finding", "findings")),
-            to_look_into,
+            to_investigate,
             self.investigations(),
             self.starts(),
             Some(format!("{}{}", duration(summary.seconds), self.left(budget))),
@@ -207,6 +207,9 @@ impl State<'_> {
     fn left(&self, budget: Budget) -> String {
         match (self.seconds_left(budget), budget) {
             (None, _) => String::new(),
+            (Some(left), Budget::Cases(_)) if 0.0 < left && left < AT_THE_END => {
+                ", the last cases run".to_owned()
+            }
             (Some(left), _) if left > 0.0 => format!(", {} left", duration(left)),
             (Some(_), Budget::Cases(_)) => ", all cases ran".to_owned(),
             (Some(_), Budget::Seconds(_)) => ", time is up".to_owned(),
@@ -241,6 +244,9 @@ fn position(budget: Budget, summary: &Summary, waiting: u64) -> u64 {
 }
 
 const MILLIS: u64 = 1000;
+
+/// Seconds left below which a few cases that take long decide when all have run, and not the rate.
+const AT_THE_END: f64 = 1.0;
 
 /// Plain lines for a log: one per event, and one about progress every ten seconds.
 struct Lines {
@@ -278,6 +284,7 @@ mod tests {
         };
         assert_eq!(left(Budget::Cases(300), 0, 0.0), "");
         assert_eq!(left(Budget::Cases(300), 100, 2.0), ", 4.0 s left");
+        assert_eq!(left(Budget::Cases(300), 299, 9.0), ", the last cases run");
         assert_eq!(left(Budget::Cases(300), 300, 9.0), ", all cases ran");
         assert_eq!(left(Budget::Seconds(10), 300, 11.0), ", time is up");
     }

@@ -7,13 +7,13 @@ use twinfer_store::findings_of;
 
 use crate::{
     Report, ReportedFinding, Severity, ending, findings,
-    headline::known_by_name,
+    headline::{headline, known_by_name},
     meaning::meaning,
     numbers::{cell, count, counted, duration, truncated},
     reach::label,
     shell::shell_word,
     styled::{Styled, joined},
-    summary::{diverging, issues, last_stage, title, troubles},
+    summary::{diverging, emphasized, issues, last_stage, troubles},
     table::Table,
     uncompared,
 };
@@ -33,7 +33,7 @@ const CAUSES: usize = 6;
 
 /// The first screen about the campaign in the directory `run`, which ends with the next step.
 pub fn first_screen(report: &Report, run: &str) -> String {
-    let mut lines = vec![title(report)];
+    let mut lines = title(report);
     let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
     lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
     lines.push(Styled::dim(cases(report)));
@@ -62,7 +62,17 @@ pub fn first_screen(report: &Report, run: &str) -> String {
     joined(&lines)
 }
 
-/// Such as `1,870 cases in 1 min 02 s; 132 cases that differ are not looked into (time budget exhausted)`.
+/// The headline, on two lines if it is too long for one.
+fn title(report: &Report) -> Vec<Styled> {
+    let headline = headline(report);
+    let is_long = headline.chars().count() > COLUMNS;
+    match headline.rsplit_once("; ").filter(|_| is_long) {
+        Some((first, second)) => vec![emphasized(report, first), emphasized(report, second)],
+        None => vec![emphasized(report, &headline)],
+    }
+}
+
+/// Such as `1,870 cases in 1 min 02 s; 132 cases that differ are not investigated (time budget exhausted)`.
 fn cases(report: &Report) -> String {
     let summary = &report.summary;
     let cases = counted(summary.cases, "case", "cases");
@@ -71,7 +81,7 @@ fn cases(report: &Report) -> String {
     let time = (summary.seconds > 0.0).then(|| format!(" in {}", duration(summary.seconds)));
     let open = (summary.open > 0).then(|| {
         let open = counted(summary.open, "case that differs", "cases that differ");
-        format!("; {open} not looked into ({})", ending::open_reason(report))
+        format!("; {open} not investigated ({})", ending::open_reason(report))
     });
     [Some(cases), resumed, time, open].into_iter().flatten().collect()
 }

@@ -8,7 +8,7 @@ use crate::{
     GivenUp, Investigation, Outgrown, Report, ReportedFinding, ending, findings,
     headline::headline,
     issue, ladder,
-    numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, short},
+    numbers::{bytes as bytes_of, cell, count, counted, counts, duration, rate, truncated},
     poison,
     reach::label,
     segments,
@@ -16,6 +16,9 @@ use crate::{
     table::Table,
     uncompared,
 };
+
+/// The most columns of a model or a message, which a backend may make as long as it likes.
+const WHOLE: usize = 2000;
 
 pub(crate) fn render(report: &Report) -> String {
     let mut lines = vec![title(report)];
@@ -47,9 +50,13 @@ pub(crate) fn render(report: &Report) -> String {
     joined(&lines)
 }
 
-/// The headline, which stands out if a variant was not compared.
-pub(crate) fn title(report: &Report) -> Styled {
-    let headline = headline(report);
+/// The headline.
+fn title(report: &Report) -> Styled {
+    emphasized(report, &headline(report))
+}
+
+/// The headline or a part of it, which stands out if a variant was not compared.
+pub(crate) fn emphasized(report: &Report, headline: &str) -> Styled {
     if uncompared::is_incomplete(report) { Styled::bad(headline) } else { Styled::bold(headline) }
 }
 
@@ -98,7 +105,7 @@ pub(crate) fn sentence(report: &Report) -> String {
     };
     let open = match summary.open {
         0 => String::new(),
-        open => format!(", {} not triaged ({})", count(open), ending::open_reason(report)),
+        open => format!(", {} not investigated ({})", count(open), ending::open_reason(report)),
     };
     format!("{state}{cases}{speed}{compared}{open}")
 }
@@ -331,8 +338,8 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
     let mut lines = vec![
         Styled::default(),
         mark + " " + Styled::bold(slug) + " " + Styled::dim(cases),
-        Styled::plain(format!("      {}", short(&finding.graph))),
-        Styled::plain(format!("      {}: {}", finding.kind, short(&findings::detail(finding)))),
+        Styled::plain(format!("      {}", truncated(&finding.graph, WHOLE))),
+        Styled::plain(format!("      {}: {}", finding.kind, truncated(&findings::detail(finding), WHOLE))),
     ];
     let reasons = findings::reasons(report, finding);
     let reason = |(word, sentence)| Styled::plain(format!("      {word}: {sentence}"));

@@ -62,9 +62,17 @@ fn compared_with_each_other(report: &Report) -> bool {
     executing(report).filter(|variant| variant.comparisons.compared > 0).filter(without_reference).count() > 1
 }
 
-/// Such as `no values were compared (built, not executed)`.
+/// Such as `no values were compared on trt-rtx (built, not executed)`, without the names if no variant executes.
 fn not_executed(report: &Report) -> Option<String> {
-    without_values(bases(report).map(|variant| variant.reaches).max()?)
+    let (executed, others): (Vec<_>, Vec<_>) =
+        bases(report).partition(|variant| variant.reaches == Reach::Executed);
+    let furthest = others.iter().map(|variant| variant.reaches).max()?;
+    let names: Vec<_> = others.iter().map(|variant| variant.variant.to_string()).collect();
+    match names.len() {
+        _ if executed.is_empty() => without_values(furthest),
+        few if few <= NAMED => Some(format!("no values were compared on {} ({furthest})", names.join(", "))),
+        many => Some(format!("no values were compared on {} backends ({furthest})", count(many as u64))),
+    }
 }
 
 /// What is not compared on a variant that goes this far; `None` if it executes.

@@ -199,9 +199,9 @@ fn interrupted_run_blames_no_time_for_what_is_not_triaged() {
     let mut report = Report::of(&fixture::events());
     assert!(report.summary.open > 0);
     for (end, reason) in [
-        (Some(RunEnd::Complete), "not triaged (time budget exhausted)"),
-        (Some(RunEnd::Interrupted), "not triaged (the run ended early)"),
-        (None, "not triaged (the run has not ended)"),
+        (Some(RunEnd::Complete), "not investigated (time budget exhausted)"),
+        (Some(RunEnd::Interrupted), "not investigated (the run ended early)"),
+        (None, "not investigated (the run has not ended)"),
     ] {
         report.end = end;
         for format in [Format::Terminal, Format::Junit, Format::Markdown, Format::Html] {
@@ -429,11 +429,11 @@ fn finding_whose_cases_the_other_run_left_out_is_not_gone() {
 #[test]
 fn cases_that_stay_open_say_why() {
     let mut report = Report::of(&fixture::events());
-    assert!(Format::Terminal.render(&report).contains("1 not triaged (time budget exhausted)"));
+    assert!(Format::Terminal.render(&report).contains("1 not investigated (time budget exhausted)"));
     report.run.as_mut().unwrap().budget = Budget::Cases(3);
     let text = Format::Terminal.render(&report);
     assert!(
-        text.contains("1 not triaged (only the whole model shows it, so it cannot be reduced)"),
+        text.contains("1 not investigated (only the whole model shows it, so it cannot be reduced)"),
         "{text}"
     );
 }

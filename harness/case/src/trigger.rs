@@ -61,8 +61,11 @@ impl Trigger {
     /// no condition was found.
     pub fn remark(&self) -> Option<String> {
         let Tally { diverging, cases } = self.satisfying;
-        let is_always = self.is_nearly_always(self.satisfying);
-        let often = if is_always { String::new() } else { format!(" (in {diverging} of {cases} cases)") };
+        let often = match (self.is_nearly_always(self.satisfying), self.is_sufficient()) {
+            (true, _) => String::new(),
+            (false, true) => format!(" (in {diverging} of {cases} cases)"),
+            (false, false) => format!(" (not always: in {diverging} of {cases} cases)"),
+        };
         self.is_condition().then(|| format!("{}{often}", self.condition()))
     }
 
@@ -122,6 +125,8 @@ mod tests {
             shown.to_string(),
             "Conv: 11 of 106 cases that satisfy this diverge (11 of 11 in which the error would show)"
         );
+        let rarely = Trigger { facts: vec![Fact::Is(Property::Bias)], ..often(11) };
+        assert!(rarely.remark().is_some_and(|remark| remark.ends_with(" (not always: in 11 of 106 cases)")));
         assert_eq!(often(106).remark().as_deref(), Some("Conv"));
         assert_eq!(often(11).remark(), None);
         assert_eq!(often(11).to_string(), "none found: 11 of 106 cases with Conv diverge");

@@ -9,7 +9,7 @@ use twinfer_reports::Report;
 pub enum Exit {
     /// 0: every variant was compared and conforms; for `replay`, the recorded observation recurred.
     Conforms,
-    /// 1: there are new findings, or divergences that were not triaged in time; for `replay`, the recorded observation did not
+    /// 1: there are new findings, or divergences that were not investigated in time; for `replay`, the recorded observation did not
     /// recur.
     Findings,
     /// 2: wrong usage or wrong input.

@@ -100,12 +100,12 @@ Backends:
 
 Exit codes:
   0  Every backend was compared and conforms; for `replay`, the recorded observation recurred
-  1  New findings, or divergences not triaged in time; for `replay`, something else happened
+  1  New findings, or divergences not investigated in time; for `replay`, something else happened
   2  Wrong usage or input
   3  The environment or twinfer itself failed
-  4  Nothing was compared, on one backend at least
+  4  At least one backend compared nothing
   5  Ended early: a signal, or the last device was lost
-If several hold, the first of 2, 3, 5, 1, 4. `report` exits 0 unless 2 or 3.";
+If several apply, the order of precedence is 2, 3, 5, 1, 4. `report` exits 0 unless 2 or 3.";
 
 /// Runs the command that the process arguments name.
 pub fn main() -> ExitCode {

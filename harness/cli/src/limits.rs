@@ -18,7 +18,7 @@ pub struct LimitArguments {
     /// Size of a worker's temporary files together, and of any file that it writes [default: 16GiB]
     #[arg(long = "worker-disk", value_name = "SIZE")]
     disk: Option<Size>,
-    /// Time that a worker may stay in a stage, of start, load, parse, build and execute: start=10m,build=5m [default: 30s, 2m to
+    /// Time limit for each stage of a worker (start, load, parse, build, execute): start=10m,build=5m [default: 30s, 2m to
     /// start and to build]
     #[arg(long = "deadline", value_name = "STAGE=TIME")]
     deadlines: Option<StageTimes>,

@@ -9,7 +9,7 @@ use twinfer_reports::Progress;
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Terminal")]
 pub struct Terminal {
-    /// Print the result and errors alone: no progress, no notes
+    /// Print only the result and errors: no progress, no notes
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// When to use colors; auto: at a terminal, unless `NO_COLOR` is set

@@ -22,7 +22,7 @@ pub struct Arguments {
     /// Generator families, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = Family::ALL)]
     family: Vec<Family>,
-    /// What generators draw how often: baseline, which never changes, or full
+    /// Which cases the generators draw: baseline, which never changes, or full
     #[arg(long, default_value_t = Distribution::Full)]
     distribution: Distribution,
     /// Cases per family
