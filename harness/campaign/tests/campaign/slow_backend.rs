@@ -24,7 +24,7 @@ use crate::{
 const CASES: u64 = 1000;
 const JOBS: usize = 6;
 
-/// At the time limit, the journal holds cases whose divergences are not triaged, and marks them. A resumed run begins with them, and
+/// At the time limit, the journal holds cases whose divergences are not investigated, and marks them. A resumed run begins with them, and
 /// with those that show what was being investigated.
 #[test]
 fn cases_left_untriaged_at_the_time_limit_resume_first() {
