@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Variant, VariantInfo};
+use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Stage, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
@@ -21,6 +21,7 @@ use crate::{
     runs_apart::{AFTER_OTHER_RUNS, depends_on_earlier_runs},
     study::{Experiments, Study},
     suspect::Suspect,
+    symptom::Symptom,
     triage_result::{Confirmed, Reduced, TriageOutcome},
 };
 
@@ -103,7 +104,9 @@ impl<'a> Investigator<'a> {
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
-        let Some(experiments) = self.experiments(reduction).filter(|_| !reduced.is_studied) else {
+        let Some(experiments) =
+            self.experiments(reduction, &reduced.smallest.symptom).filter(|_| !reduced.is_studied)
+        else {
             return Ok(Some(reduced));
         };
         let info = workers.info();
@@ -153,13 +156,15 @@ impl<'a> Investigator<'a> {
         Ok(Some(Reduced { minimal: reduced.minimal.clone(), ..smaller }))
     }
 
-    /// Experiments, if there is something to experiment with. Where each case takes long, none looks for the trigger.
-    fn experiments<'b>(self, reduction: &'b Reduction<'b>) -> Option<Experiments<'b>>
+    /// Experiments, if there is something to experiment with. Where each case takes long, none looks for the trigger; on a backend that only
+    /// takes long to build, a case that shows the symptom while it is parsed does not.
+    fn experiments<'b>(self, reduction: &'b Reduction<'b>, symptom: &Symptom) -> Option<Experiments<'b>>
     where
         'a: 'b,
     {
-        let is_slow = reduction.workers.info().variant.backend.is_slow();
-        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !is_slow) })
+        let backend = &reduction.workers.info().variant.backend;
+        let takes_long = backend.builds_engines() || backend.is_slow() && symptom.stage() != Stage::Parse;
+        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !takes_long) })
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not
@@ -179,7 +184,7 @@ impl<'a> Investigator<'a> {
                 None => return Ok(None),
             }
         }
-        let experiments = self.experiments(&reduction);
+        let experiments = self.experiments(&reduction, &smallest.symptom);
         if let Some(experiments) = &experiments {
             smallest.symptom = smallest.symptom.clone().without(&experiments.doubt(&smallest)?);
         }
