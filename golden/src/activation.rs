@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// Roundings of a Sigmoid, each of a number of up to 1: backends compute an exponential or a hyperbolic tangent, off by some units in
-/// the last place, a sum and a quotient. TensorRT 8.5 needs 20 of them at 1.
-const SIGMOID_ROUNDINGS: f64 = 32.0;
+/// the last place, a sum and a quotient.
+const SIGMOID_ROUNDINGS: f64 = 16.0;
 
 /// Roundings of a HardSwish: the factor 1/6, its product with x, the sum and the product, each twice where a backend divides by 6 or
 /// fuses nothing.
