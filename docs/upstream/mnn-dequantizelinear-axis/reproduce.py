@@ -1,6 +1,6 @@
 """DequantizeLinear of a constant ignores axis
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
 
 import os
@@ -39,7 +39,7 @@ def onnxruntime():
 run = onnxruntime if "onnxruntime" in sys.argv else mnn
 try:
     found = numpy.asarray(run())
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:

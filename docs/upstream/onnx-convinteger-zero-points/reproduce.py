@@ -1,6 +1,6 @@
 """ReferenceEvaluator: ConvInteger of other than two spatial axes takes the zero points of the weights along the wrong axis
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py openvino` runs the same model in OpenVINO.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py openvino` runs the same model in OpenVINO.
 """
 
 import pathlib
@@ -31,7 +31,7 @@ def openvino():
 run = openvino if "openvino" in sys.argv else onnx
 try:
     found = numpy.asarray(run())
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:

@@ -1,6 +1,6 @@
 """QDQ Concat with FLOAT16 scales is fused to a QLinearConcat that is refused
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py unoptimized` runs the same model without graph optimizations.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py unoptimized` runs the same model without graph optimizations.
 """
 
 import pathlib
@@ -33,7 +33,7 @@ def unoptimized():
 run = unoptimized if "unoptimized" in sys.argv else onnxruntime
 try:
     found = numpy.asarray(run())
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:

@@ -1,6 +1,6 @@
 """Conv and Add of symbolic shapes: the result of the Conv is lost
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
 
 import pathlib
@@ -32,7 +32,7 @@ def onnxruntime():
 run = onnxruntime if "onnxruntime" in sys.argv else openvino
 try:
     found = numpy.asarray(run())
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:

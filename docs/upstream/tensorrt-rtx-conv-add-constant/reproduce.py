@@ -1,6 +1,6 @@
 """1-D Conv followed by Add of a single-element constant fails to build
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 No GPU is needed: TensorRT-RTX builds an engine for compute capability 8.6.
 """
 
@@ -42,7 +42,7 @@ def onnxruntime():
 run = onnxruntime if "onnxruntime" in sys.argv else tensorrt_rtx
 try:
     found = run()
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:

@@ -1,6 +1,6 @@
-"""ConvTranspose with a non-constant bias and output_padding: the bias is not applied to the padded outputs
+"""ConvTranspose with a computed bias and output_padding: the bias is not added at the positions that output_padding appends
 
-Exit status: 1, the bug shows; 0, it does not; 2, a package or the model is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 No GPU is needed: the script reads from the layers of the parsed model where the bias is added.
 """
 
@@ -43,7 +43,7 @@ def onnxruntime():
 run = onnxruntime if "onnxruntime" in sys.argv else tensorrt_rtx
 try:
     found = run()
-except (ImportError, OSError) as error:
+except ImportError as error:
     print(error)
     sys.exit(2)
 except Exception as error:
