@@ -112,15 +112,7 @@ impl BackendName {
     /// Whether a run of a case takes more than 20 ms as a rule, nearly all of it to build or compile the model. A campaign leaves experiments
     /// of hundreds of runs to `twinfer explain` then.
     pub const fn is_slow(&self) -> bool {
-        self.builds_engines()
-            || matches!(
-                self,
-                Self::TrtRtx
-                    | Self::TorchTensorRt
-                    | Self::OpenVino
-                    | Self::OrtOpenVino
-                    | Self::OrtTensorRtRtx
-            )
+        self.builds_engines() || matches!(self, Self::TrtRtx | Self::TorchTensorRt | Self::OpenVino)
     }
 
     /// Whether the backend is a Python package: its worker is the adapter in the package's environment.
