@@ -37,8 +37,15 @@ fn nothing(report: &Report) -> Option<String> {
     match uncompared.len() {
         0 => None,
         all if all == bases(report).count() => Some(TITLE.to_owned()),
-        few if few <= NAMED => Some(format!("{TITLE} on {}", uncompared.join(", "))),
-        many => Some(format!("{TITLE} on {} backends", count(many as u64))),
+        _ => Some(format!("{TITLE} on {}", named(&uncompared))),
+    }
+}
+
+/// Some variants by their names, or how many they are.
+fn named(variants: &[String]) -> String {
+    match variants.len() {
+        few if few <= NAMED => variants.join(", "),
+        many => format!("{} backends", count(many as u64)),
     }
 }
 
@@ -67,12 +74,11 @@ fn not_executed(report: &Report) -> Option<String> {
     let (executed, others): (Vec<_>, Vec<_>) =
         bases(report).partition(|variant| variant.reaches == Reach::Executed);
     let furthest = others.iter().map(|variant| variant.reaches).max()?;
-    let names: Vec<_> = others.iter().map(|variant| variant.variant.to_string()).collect();
-    match names.len() {
-        _ if executed.is_empty() => without_values(furthest),
-        few if few <= NAMED => Some(format!("no values were compared on {} ({furthest})", names.join(", "))),
-        many => Some(format!("no values were compared on {} backends ({furthest})", count(many as u64))),
+    if executed.is_empty() {
+        return without_values(furthest);
     }
+    let others: Vec<_> = others.iter().map(|variant| variant.variant.to_string()).collect();
+    Some(format!("no values were compared on {} ({furthest})", named(&others)))
 }
 
 /// What is not compared on a variant that goes this far; `None` if it executes.
