@@ -1,11 +1,14 @@
 //! Workers that take much longer than others did are suspected to hang, which changes no verdict.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use twinfer_case::{Event, Kind};
 
 use crate::{
-    actor::role::{HANGING_CASE, Role},
+    actor::{
+        role::{HANGING_CASE, Role},
+        shared_folder,
+    },
     setup::{Outcome, TestCampaign, against},
 };
 
@@ -23,15 +26,18 @@ fn suspecting(role: Role, cases: u64) -> TestCampaign {
     campaign
 }
 
-/// The worker hangs for ten minutes, within the deadline of its stage, in a case that runs well in the next worker.
+/// The worker hangs in a case that runs well in the next worker. It may be one of the workers that run segments, whose loss is no event.
 #[test]
 fn worker_that_hangs_once_is_replaced_long_before_its_deadline() {
     let mut campaign = suspecting(Role::HangsOnce, HANGING_CASE + 300);
-    campaign.options.deadlines.execute = Duration::from_hours(1);
+    let deadline = Duration::from_mins(10);
+    campaign.options.deadlines.execute = deadline;
+    let begun = Instant::now();
     let outcome = campaign.run();
+    assert!(begun.elapsed() < deadline);
     assert_eq!(outcome.journal().len() as u64, HANGING_CASE + 300);
     assert_eq!(outcome.kinds(), []);
-    assert!(suspected(&outcome.events) > 0);
+    assert!(campaign.shared(shared_folder::HUNG).exists());
 }
 
 #[test]

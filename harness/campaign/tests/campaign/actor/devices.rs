@@ -78,7 +78,7 @@ pub fn work(role: Role) {
         }
         Role::HangsOnce => {
             let is_due = count(shared_folder::CASES) >= HANGING_CASE;
-            if is_due && File::create_new(shared("hung")).is_ok() {
+            if is_due && File::create_new(shared(shared_folder::HUNG)).is_ok() {
                 crate::hang();
             }
         }

@@ -16,3 +16,5 @@ pub const LOST: &str = "lost";
 pub const REPAIRED: &str = "repaired";
 /// Exists once slow actors are slow no longer.
 pub const QUICK: &str = "quick";
+/// Exists once an actor hangs that does so once.
+pub const HUNG: &str = "hung";
