@@ -71,6 +71,7 @@ mod rounding;
 mod rules;
 mod semantics;
 mod special;
+mod successive_pairs;
 mod taps;
 mod transformed;
 mod transposition;

@@ -10,8 +10,8 @@ use crate::{
     quantization::{IntegerConversion, Overflow, Rounding},
     rounding::{to_bfloat16, to_tf32},
     semantics::{
-        Accumulator, AxisMove, Bias, FloatWeights, GroupOrder, Origins, Scales, Semantics, Surroundings,
-        Unsigned, WeightOrder,
+        Accumulator, AxisMove, Bias, FloatWeights, GroupOrder, Origins, Scales, Semantics, SuccessivePairs,
+        Surroundings, Unsigned, WeightOrder,
     },
     taps::Direction,
 };
@@ -186,6 +186,9 @@ mutants! {
         ResultsUnquantized = "results-unquantized",
             "QuantizeLinear and DequantizeLinear of an operator's result are skipped, but not those of a graph input.",
             |golden| golden.unquantized.results = true;
+        QuantizerPairsMerged = "quantizer-pairs-merged",
+            "Two pairs of QuantizeLinear and DequantizeLinear, one behind the other, become one, with the range that they have in common.",
+            |golden| golden.successive_pairs = SuccessivePairs::Merged;
         ScaleOnOtherAxis = "scale-on-other-axis",
             "Scales and zero points along axis 0 are applied along axis 1, and all others along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::Exchanged);

@@ -49,6 +49,8 @@ pub struct Semantics {
     pub scales: Scales,
     /// The origins of values for which QuantizeLinear followed by DequantizeLinear is skipped.
     pub unquantized: Origins,
+    /// The treatment of two pairs of QuantizeLinear and DequantizeLinear, one behind the other.
+    pub successive_pairs: SuccessivePairs,
     /// The origins of values from which DequantizeLinear does not subtract the zero point.
     pub unshifted: Origins,
     /// The origins of values for which neither QuantizeLinear nor DequantizeLinear applies the zero point.
@@ -156,6 +158,16 @@ pub enum FloatWeights {
     AsStated,
     /// The weights are rounded to 256 steps of the smallest range that contains all of them and zero.
     Quantized,
+}
+
+/// The treatment of two pairs of QuantizeLinear and DequantizeLinear, one behind the other, each with one scale and of the same types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SuccessivePairs {
+    /// Each quantizes, as in ONNX.
+    #[default]
+    Kept,
+    /// One quantizes, with the range that both have in common; only mutants do that.
+    Merged,
 }
 
 /// The choice of the scale for an element.

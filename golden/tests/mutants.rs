@@ -130,6 +130,14 @@ fn pooled_concat() -> Case {
     ("pooled concat", sketch.finish(&y), fed(&[-6.0, -8.0, -4.0, -2.0], &[1, 1, 4]))
 }
 
+/// X through two pairs of quantizers, of which the first one is coarser and the second one saturates.
+fn quantized_twice() -> Case {
+    let mut sketch = Sketch::new();
+    let once = sketch.quantized("X", &per_tensor(DataType::Int8, 2.0, 0.0));
+    let twice = sketch.quantized(&once, &per_tensor(DataType::Int8, 0.5, 0.0));
+    ("quantized twice", sketch.finish(&twice), fed(&[1.5, 3.25, -3.0, 100.0, 7.0], &[1, 1, 5]))
+}
+
 /// Infinities and a number beyond 32-bit integers, quantized with this zero point.
 fn quantized_infinities(name: &'static str, zero_point: f64) -> Case {
     let mut sketch = Sketch::new();
@@ -248,6 +256,7 @@ fn cases() -> Vec<Case> {
         saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
         pooled_concat(),
+        quantized_twice(),
         quantized_infinities("quantized infinities", -3.0),
         quantized_infinities("quantized infinities, zero point 0", 0.0),
         pooled_infinities(),
@@ -292,6 +301,17 @@ fn no_two_mutants_are_the_same() {
             assert!(one != other, "{name} and {other_name} agree on every case");
         }
     }
+}
+
+#[test]
+fn merged_pairs_quantize_once() {
+    let (_, graph, input) = quantized_twice();
+    let given = |mutants: &[Mutant]| {
+        let evaluation = evaluate_as(&graph, std::slice::from_ref(&input), Arithmetic::default(), mutants);
+        evaluation.expect("valid").outputs[0].values.clone()
+    };
+    assert_eq!(given(&[]), [2.0, 4.0, -4.0, 63.5, 8.0]);
+    assert_eq!(given(&[Mutant::QuantizerPairsMerged]), [1.5, 3.0, -3.0, 63.5, 7.0]);
 }
 
 #[test]

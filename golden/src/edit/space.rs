@@ -177,6 +177,7 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         M::WeightsUnquantized
         | M::ActivationsUnquantized
         | M::ResultsUnquantized
+        | M::QuantizerPairsMerged
         | M::DequantizedOnOtherAxis
         | M::DequantizedAlongAxis0
         | M::DequantizedAlongAxis1

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
+use twinfer_onnx::{DataType, Node, Op, resolve_axis};
 
 use super::Evaluator;
 use crate::{
@@ -58,10 +58,7 @@ impl Evaluator<'_> {
         self.integers_behind(&node.inputs[0])?;
         self.requantizer(node)?;
         let Range { scale, zero_point } = Range::of(&weights.elements);
-        let given = |dtype, x: f32| {
-            let tensor = Tensor::from_f64(dtype, Vec::new(), &[f64::from(x)]).ok()?;
-            Some(Cow::Owned(Value::given(&tensor, self.arithmetic)))
-        };
+        let given = |dtype, x| self.scalar(dtype, x).map(Cow::Owned);
         let integers = weights.elements.iter().map(|x| Range { scale, zero_point }.integer(*x)).collect();
         let exact = vec![0.0; weights.elements.len()];
         Some(Integers {

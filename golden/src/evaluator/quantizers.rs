@@ -1,12 +1,14 @@
 use std::borrow::Cow;
 
-use twinfer_onnx::{DataType, Node, Op, resolve_axis};
+use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 
 use super::{Evaluator, broken};
 use crate::{
     Unknown,
-    quantization::{Parameters, dequantize, quantize},
-    semantics::{Origin, Origins, Scales, Unsigned},
+    quantization::{IntegerConversion, Parameters, dequantize, quantize},
+    rules::Entry,
+    semantics::{Origin, Origins, Scales, SuccessivePairs, Unsigned},
+    successive_pairs::QuantizerPair,
     value::Value,
 };
 
@@ -29,6 +31,10 @@ impl<'a> Evaluator<'a> {
     pub(super) fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
         if let Some(unquantized) = self.unquantized(node) {
             return Ok(unquantized.clone());
+        }
+        if let Some((value, open)) = self.quantized_once(node) {
+            self.open(open);
+            return Ok(value);
         }
         let x = self.read(self.input(node, 0));
         let mut parameters = self.quantization(axis, &x.shape, node)?;
@@ -73,6 +79,51 @@ impl<'a> Evaluator<'a> {
         let source = self.quantizer(node)?.inputs.first()?;
         let output = self.shapes.get(node.outputs.first()?)?.dtype;
         self.values.get(source.as_str()).filter(|value| value.dtype == output)
+    }
+
+    /// What one pair gives in place of the two of which `node` is the last operator, if a mutant merges them, and the open points.
+    fn quantized_once(&self, node: &Node) -> Option<(Value, Vec<&'static Entry>)> {
+        if self.semantics.successive_pairs != SuccessivePairs::Merged {
+            return None;
+        }
+        let (behind, second) = self.quantizer_pair(node)?;
+        let (quantizer, first) = self.quantizer_pair(self.producer(behind.inputs.first()?)?)?;
+        let pair = first.merged_with(second)?;
+        let scale = self.scalar(DataType::Float, pair.scale)?;
+        let zero_point = self.scalar(pair.dtype, pair.zero_point)?;
+        let parameters = Parameters {
+            scale: &scale,
+            zero_point: Some(&zero_point),
+            axis: 0,
+            only_first: false,
+            conversion: IntegerConversion::ONNX,
+        };
+        let (integers, mut open) = quantize(self.input(quantizer, 0), &parameters, pair.dtype);
+        let (value, _, open_behind) = dequantize(&integers, &parameters, self.arithmetic);
+        open.extend(open_behind);
+        Some((value, open))
+    }
+
+    /// The QuantizeLinear in front of `dequantizer`, and the parameters of that pair; `None` unless both operators have the same ones, with
+    /// one scale in 32-bit floats.
+    fn quantizer_pair(&self, dequantizer: &Node) -> Option<(&'a Node, QuantizerPair)> {
+        if !matches!(dequantizer.op, Op::DequantizeLinear(_)) {
+            return None;
+        }
+        let quantizer = self.quantizer(dequantizer)?;
+        let dtype = self.output_type(quantizer);
+        let parameters = |node: &Node| {
+            let scale = self.optional_input(node, 1).filter(|scale| scale.dtype == DataType::Float)?;
+            QuantizerPair::of(dtype, scale, self.optional_input(node, 2))
+        };
+        let pair = parameters(quantizer).filter(|pair| parameters(dequantizer) == Some(*pair))?;
+        Some((quantizer, pair))
+    }
+
+    /// A constant of no dimension.
+    pub(super) fn scalar(&self, dtype: DataType, x: f32) -> Option<Value> {
+        let tensor = Tensor::from_f64(dtype, Vec::new(), &[f64::from(x)]).ok()?;
+        Some(Value::given(&tensor, self.arithmetic))
     }
 
     /// Scale and zero point of a quantizer or dequantizer of a value with these extents.

@@ -188,6 +188,42 @@ def results_unquantized(step):
     elide(step, {Origin.COMPUTED})
 
 
+def pair_in_front(step, dequantizer):
+    """The QuantizeLinear in front of a DequantizeLinear, the type between them, and their scale and zero point if both have the same; or None."""
+    if dequantizer is None or dequantizer.op_type != "DequantizeLinear":
+        return None
+    quantizer = step.session.producers.get(dequantizer.input[0])
+    if quantizer is None or quantizer.op_type != "QuantizeLinear":
+        return None
+    pairs = set()
+    for node in (quantizer, dequantizer):
+        scale, *zero_point = [step.value_of(name) for name in node.input[1:] if name]
+        if scale.size != 1 or scale.dtype != numpy.float32:
+            return None
+        pairs.add((numpy.float32(scale.item()), zero_point[0].item() if zero_point else 0))
+    return (quantizer, step.value_of(quantizer.output[0]).dtype, *pairs) if len(pairs) == 1 else None
+
+
+@bug("DequantizeLinear")
+def quantizer_pairs_merged(step):
+    second = pair_in_front(step, step.node)
+    first = second and pair_in_front(step, step.session.producers.get(second[0].input[0]))
+    if not first or first[1] != second[1] or first[2] == second[2]:
+        return
+    quantizer, dtype, _ = first
+    lowest, highest = numpy.iinfo(dtype).min, numpy.iinfo(dtype).max
+    pairs = [first[2], second[2]]
+    least = max(numpy.float32(lowest - zero_point) * scale for scale, zero_point in pairs)
+    largest = min(numpy.float32(highest - zero_point) * scale for scale, zero_point in pairs)
+    scale = (largest - least) / numpy.float32(highest - lowest)
+    if scale > 0:
+        ideal = numpy.float32(lowest) - least / scale
+        nearest = numpy.copysign(numpy.floor(abs(ideal) + numpy.float32(0.5)), ideal)
+        parameters = numpy.array(scale), numpy.array(nearest, dtype)
+        integers = step.call("QuantizeLinear", step.value_of(quantizer.input[0]), *parameters)
+        step.result = step.call("DequantizeLinear", integers, *parameters)
+
+
 def move_scales(step, to_first, from_first):
     """Applies scales and zero points along axis 0 if they are along another one, or along axis 1 if they are along axis 0."""
     rank, parameters = step.inputs[0].ndim, step.inputs[1:]

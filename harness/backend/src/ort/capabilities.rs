@@ -45,6 +45,9 @@ pub fn limitations(provider: Provider, level: Optimization) -> Vec<Limitation> {
         Provider::Cpu => vec![quantizes_through_int32(), pools_from_lowest()],
         Provider::Cuda { .. } | Provider::Plugin(_) => Vec::new(),
     };
+    if level != Optimization::Off {
+        limitations.push(merges_quantizer_pairs());
+    }
     if quantization(provider, level) == Quantization::FusesPairs {
         limitations.extend(of_fused_quantizers());
     }
@@ -140,6 +143,17 @@ fn quantized_weights() -> Limitation {
     );
     let mutants = ["float-weights-quantized", "float-weights-and-bias-quantized"];
     Limitation { mutants: mutants.map(str::to_owned).to_vec(), ..quantized_weights }
+}
+
+fn merges_quantizer_pairs() -> Limitation {
+    let merges_pairs = limitation(
+        "ort-quantizer-pairs-are-merged",
+        "ONNX Runtime, DoubleQDQPairsRemover: of two pairs of QuantizeLinear and DequantizeLinear, one behind the other, one is left, whose \
+         range is what both have in common; seen in 1.31.1 from `opt=basic` on",
+        Condition::Operator("DequantizeLinear".to_owned()),
+        Effect::WrongValues,
+    );
+    Limitation { mutants: vec!["quantizer-pairs-merged".to_owned()], ..merges_pairs }
 }
 
 fn quantizes_through_int32() -> Limitation {
