@@ -25,8 +25,8 @@ const TOLERATED: usize = 10;
 /// The same for edits, of which there are so many that one may be right about most cases by accident.
 const TOLERATED_OF_EDITS: usize = 20;
 
-/// The same for a listed mutant that no conforming case contradicts: the operator may have other bugs, which other cases show. Which cases
-/// these are is chosen after the fact, so that each case that is tried takes a bit from the evidence.
+/// The same for a listed mutant that hardly any conforming case contradicts: the operator may have other bugs, which other cases show.
+/// Which cases these are is chosen after the fact, so that each case that is tried takes a bit from the evidence.
 const TOLERATED_BESIDE_OTHERS: usize = 2;
 
 /// The same for an edit.
@@ -34,6 +34,9 @@ const TOLERATED_OF_EDITS_BESIDE_OTHERS: usize = 3;
 
 /// Of the cases that conform although the trigger holds, an explanation may predict another output for one in this many.
 const TOLERATED_CONFORMING: usize = 4;
+
+/// The same where more diverging cases than usual show another bug.
+const TOLERATED_CONFORMING_BESIDE_OTHERS: usize = 20;
 
 /// Why a case ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +143,7 @@ impl Trials<'_> {
         let usual = tolerated(hypothesis, considered.len());
         let chosen = if tally.refuted > usual { considered.len() as f64 } else { 0.0 };
         if !tally.is_enough(hypothesis, needed + chosen) {
+            tracing::trace!(%hypothesis, ?tally, "hypothesis has too little evidence");
             return None;
         }
         let contradictions = self.contradictions(hypothesis);
@@ -147,10 +151,15 @@ impl Trials<'_> {
             Some(_) => contradictions.where_triggered,
             None => contradictions.anywhere,
         };
+        let conforming = match self.circumstances.trigger {
+            Some(_) => contradictions.triggered,
+            None => self.conforming.len(),
+        };
         let others = contradictions.triggered + tally.supporting;
-        let is_contradicted = contradictions.where_triggered * TOLERATED_CONFORMING > others;
+        let is_contradicted = contradictions.where_triggered * TOLERATED_CONFORMING > others
+            || chosen > 0.0 && contradicting * TOLERATED_CONFORMING_BESIDE_OTHERS > conforming;
         tracing::debug!(%hypothesis, ?tally, ?contradictions, "hypothesis has enough evidence");
-        if is_contradicted || chosen > 0.0 && contradicting > 0 {
+        if is_contradicted {
             return None;
         }
         // a few may well show another bug
@@ -173,6 +182,7 @@ impl Trials<'_> {
             // witnesses have the graph of the minimal case, and hardly another bug
             let is_refuted = tally.refuted > most || tally.refuted_witnesses > usual;
             if is_refuted || is_silent && !is_listed(hypothesis) {
+                tracing::trace!(%hypothesis, ?tally, "hypothesis fails on too many cases");
                 return None;
             }
         }
