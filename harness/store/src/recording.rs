@@ -122,8 +122,13 @@ impl Recording {
     }
 
     /// The recording beside the folder of a case.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it cannot be read.
     pub fn read_beside(folder: &Path) -> Result<Self, StoreError> {
-        read_json(&path_beside(folder))
+        let path = path_beside(folder);
+        if path.is_file() { read_json(&path) } else { Err(StoreError::NoRecording(path)) }
     }
 
     /// The recording beside the folder of a case; empty if there is none.
