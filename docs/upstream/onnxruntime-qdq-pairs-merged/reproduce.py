@@ -1,0 +1,41 @@
+"""Two QDQ pairs behind each other become one that rounds otherwise
+
+Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reproduce.py unoptimized` runs the same model without graph optimizations.
+"""
+
+import pathlib
+import sys
+
+import numpy
+
+MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
+INPUTS = {
+    "x": numpy.array([3.0, 5.0, 100.0], "float32"),
+}
+EXPECTED = numpy.array([4.0, 4.0, 64.0], "float32")
+
+
+def onnxruntime():
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]).run(None, INPUTS)[0]
+
+
+def unoptimized():
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(MODEL, options, providers=["CPUExecutionProvider"]).run(None, INPUTS)[0]
+
+
+run = unoptimized if "unoptimized" in sys.argv else onnxruntime
+try:
+    found = numpy.asarray(run())
+except ImportError as error:
+    print(error)
+    sys.exit(2)
+except Exception as error:
+    sys.exit(f"refused: {error}")
+print(f"expected {EXPECTED.shape} {EXPECTED.ravel()}, found {found.shape} {found.ravel()}")
+sys.exit(0 if numpy.array_equal(found, EXPECTED, equal_nan=found.dtype.kind == "f") else 1)
