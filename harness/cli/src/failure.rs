@@ -75,6 +75,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Occupied(_)
+            | StoreError::NoRecording(_)
             | StoreError::NothingToResume(_)
             | StoreError::Remains(_)
             | StoreError::Obstructed(_)
