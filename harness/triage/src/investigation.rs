@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{Circumstance, Divergence, EncodedCase, Kind, Stage, Variant, VariantInfo};
+use twinfer_case::{BackendName, Circumstance, Divergence, EncodedCase, Kind, Stage, Variant, VariantInfo};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
@@ -156,15 +156,15 @@ impl<'a> Investigator<'a> {
         Ok(Some(Reduced { minimal: reduced.minimal.clone(), ..smaller }))
     }
 
-    /// Experiments, if there is something to experiment with. Where each case takes long, none looks for the trigger; on a backend that only
-    /// takes long to build, a case that shows the symptom while it is parsed does not.
+    /// Experiments, if there is something to experiment with. They look for the trigger unless each case takes too long.
     fn experiments<'b>(self, reduction: &'b Reduction<'b>, symptom: &Symptom) -> Option<Experiments<'b>>
     where
         'a: 'b,
     {
         let backend = &reduction.workers.info().variant.backend;
-        let takes_long = backend.builds_engines() || backend.is_slow() && symptom.stage() != Stage::Parse;
-        Some(Experiments { reduction, neighbors: Some(self.neighbors?).filter(|_| !takes_long) })
+        let neighbors = self.neighbors?;
+        let has_time = has_time_for_triggers(backend, symptom.stage());
+        Some(Experiments { reduction, neighbors: has_time.then_some(neighbors) })
     }
 
     /// The smallest case that shows the symptom of `suspect` in warm workers; the case of `suspect` if its symptom does not
@@ -399,4 +399,24 @@ fn is_steady(reduction: &Reduction<'_>, diverging: &DivergingCase) -> Result<boo
 fn divergences_of(variant: &Variant, confirmed: &DivergingCase) -> Vec<Divergence> {
     let of_variant = |divergence: &Divergence| Divergence { variant: variant.clone(), ..divergence.clone() };
     confirmed.evaluated.divergences().iter().map(of_variant).collect()
+}
+
+/// Whether experiments may look for the trigger of what a backend shows in `stage`: not where each case takes long. On a backend that only
+/// takes long to build, a case that shows the symptom while it is parsed does not.
+fn has_time_for_triggers(backend: &BackendName, stage: Stage) -> bool {
+    !(backend.builds_engines() || backend.is_slow() && stage != Stage::Parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triggers_are_looked_for_where_cases_are_quick() {
+        let has_time = |backend: &str, stage| has_time_for_triggers(&backend.parse().unwrap(), stage);
+        assert!(has_time("ort:cpu", Stage::Execute) && has_time("ort:cuda", Stage::Execute));
+        assert!(has_time("trt-rtx", Stage::Parse) && has_time("openvino", Stage::Parse));
+        assert!(!has_time("trt-rtx", Stage::Build) && !has_time("openvino", Stage::Execute));
+        assert!(!has_time("trt", Stage::Parse) && !has_time("trt-api", Stage::Build));
+    }
 }
