@@ -316,6 +316,13 @@ fn int32_sum(integer: i32, zero_point: f64) -> f64 {
     f64::from(integer.wrapping_add(zero_point as i32))
 }
 
+/// The scale with which the integers from `lowest` to `highest` span these numbers, and the zero point before it is rounded; in 32-bit floats
+/// as backends compute them.
+pub fn spanning((least, largest): (f32, f32), (lowest, highest): (f32, f32)) -> (f32, f32) {
+    let scale = (largest - least) / (highest - lowest);
+    (scale, lowest - least / scale)
+}
+
 /// Scale and zero point, each a scalar or one value per position along `axis`.
 pub struct Parameters<'a> {
     pub scale: &'a Value,

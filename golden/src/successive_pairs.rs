@@ -2,7 +2,7 @@
 
 use twinfer_onnx::DataType;
 
-use crate::{elementwise::integer_range, value::Value};
+use crate::{elementwise::integer_range, quantization::spanning, value::Value};
 
 /// The parameters of a pair, in 32-bit floats as backends compute them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,13 +29,11 @@ impl QuantizerPair {
         if self.dtype != other.dtype || self == other {
             return None;
         }
-        let (lowest, highest) = self.integers()?;
         let (least, largest) = self.range()?;
         let (other_least, other_largest) = other.range()?;
-        let (least, largest) = (least.max(other_least), largest.min(other_largest));
-        let scale = (largest - least) / (highest - lowest);
-        let zero_point = (lowest - least / scale).round();
-        (scale > 0.0).then_some(Self { dtype: self.dtype, scale, zero_point })
+        let common = (least.max(other_least), largest.min(other_largest));
+        let (scale, zero_point) = spanning(common, self.integers()?);
+        (scale > 0.0).then_some(Self { dtype: self.dtype, scale, zero_point: zero_point.round() })
     }
 
     /// The least and the largest number that it represents.

@@ -8,7 +8,7 @@ use super::Evaluator;
 use crate::{
     integer_operand::Integers,
     integer_pairs::IntegerPairs,
-    quantization::dequantize,
+    quantization::{dequantize, spanning},
     semantics::{Accumulator, FloatWeights, Origin},
     value::Value,
 };
@@ -85,10 +85,9 @@ impl Range {
         let ends = |(least, largest): (f32, f32), x: &f64| (least.min(*x as f32), largest.max(*x as f32));
         let (least, largest) = elements.iter().fold((0.0, 0.0), ends);
         let (lowest, highest) = Self::INT8;
-        let scale = (largest - least) / (highest - lowest);
+        let (scale, zero_point) = spanning((least, largest), Self::INT8);
         if scale > 0.0 {
-            let zero_point = (lowest - least / scale).round_ties_even().clamp(lowest, highest);
-            Self { scale, zero_point }
+            Self { scale, zero_point: zero_point.round_ties_even().clamp(lowest, highest) }
         } else {
             Self { scale: 1.0, zero_point: lowest }
         }

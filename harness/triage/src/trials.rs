@@ -116,6 +116,8 @@ struct Tally {
 #[derive(Debug, Default)]
 struct Contradictions {
     anywhere: usize,
+    /// All conforming cases.
+    conforming: usize,
     where_triggered: usize,
     /// All conforming cases that satisfy the trigger.
     triggered: usize,
@@ -147,17 +149,10 @@ impl Trials<'_> {
             return None;
         }
         let contradictions = self.contradictions(hypothesis);
-        let contradicting = match self.circumstances.trigger {
-            Some(_) => contradictions.where_triggered,
-            None => contradictions.anywhere,
-        };
-        let conforming = match self.circumstances.trigger {
-            Some(_) => contradictions.triggered,
-            None => self.conforming.len(),
-        };
+        let (contradicting, conforming) = contradictions.counted(self.circumstances.trigger);
         let others = contradictions.triggered + tally.supporting;
         let is_contradicted = contradictions.where_triggered * TOLERATED_CONFORMING > others
-            || chosen > 0.0 && contradicting * TOLERATED_CONFORMING_BESIDE_OTHERS > conforming;
+            || chosen > 0.0 && !are_few_beside_others(contradicting, conforming);
         tracing::debug!(%hypothesis, ?tally, ?contradictions, "hypothesis has enough evidence");
         if is_contradicted {
             return None;
@@ -191,7 +186,8 @@ impl Trials<'_> {
 
     /// What a hypothesis says of the conforming cases.
     fn contradictions(&self, hypothesis: Hypothesis) -> Contradictions {
-        let mut contradictions = Contradictions::default();
+        let mut contradictions =
+            Contradictions { conforming: self.conforming.len(), ..Contradictions::default() };
         for trial in &self.conforming {
             let is_refuted = |concerned: Option<&[&Node]>| {
                 let arithmetic = self.circumstances.arithmetic;
@@ -204,6 +200,16 @@ impl Trials<'_> {
             }
         }
         contradictions
+    }
+}
+
+impl Contradictions {
+    /// Those that count: where the trigger holds if there is one; and of how many cases.
+    const fn counted(&self, trigger: Option<&Trigger>) -> (usize, usize) {
+        match trigger {
+            Some(_) => (self.where_triggered, self.triggered),
+            None => (self.anywhere, self.conforming),
+        }
     }
 }
 
@@ -243,6 +249,11 @@ fn tolerated(hypothesis: Hypothesis, considered: usize) -> usize {
         Hypothesis::Listed(_) => (considered / TOLERATED).max(1),
         Hypothesis::Composed(_) | Hypothesis::Pair(_) => considered / TOLERATED_OF_EDITS,
     }
+}
+
+/// Whether a hypothesis may predict another output for so many conforming cases if more diverging cases than usual show another bug.
+const fn are_few_beside_others(contradicting: usize, conforming: usize) -> bool {
+    contradicting * TOLERATED_CONFORMING_BESIDE_OTHERS <= conforming
 }
 
 /// The diverging cases that a hypothesis may fail on at all.
@@ -379,4 +390,15 @@ pub fn of_trigger<'a>(evaluated: &'a Evaluated, trigger: &Trigger) -> Option<Vec
     let nodes = case.graph.nodes.iter().zip(concerned(&described, trigger));
     satisfies(&described, trigger)
         .then(|| nodes.filter(|(_, concerned)| *concerned).map(|(node, _)| node).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_contradiction_in_twenty_is_tolerated_beside_other_bugs() {
+        assert!(are_few_beside_others(0, 0) && are_few_beside_others(1, 20) && are_few_beside_others(2, 42));
+        assert!(!are_few_beside_others(1, 19) && !are_few_beside_others(3, 42));
+    }
 }

@@ -109,11 +109,10 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn witnesses_have_other_data_and_the_same_scale() {
+    /// A QuantizeLinear of these elements.
+    fn quantizing(x: Vec<f32>) -> Case {
         let tensor = |values: Vec<f32>| Tensor { shape: vec![values.len()], data: TensorData::Float(values) };
-        let (x, scale) =
-            (tensor(vec![0.0, 0.0, 1.0]), Tensor { shape: vec![], data: TensorData::Float(vec![0.5]) });
+        let (x, scale) = (tensor(x), Tensor { shape: vec![], data: TensorData::Float(vec![0.5]) });
         let quantize = Node {
             name: String::new(),
             op: Op::QuantizeLinear(QuantizeLinear::default()),
@@ -128,16 +127,32 @@ mod tests {
             nodes: vec![quantize],
             outputs: vec![value("y", DataType::Uint8)],
         };
-        let minimal = Case {
+        Case {
             graph,
             request: Request { precision: DataType::Float, tf32: false },
             runs: vec![Run { inputs: vec![TensorSource::Data(x)] }],
             expectation: Expectation::Valid,
             provenance: None,
-        };
+        }
+    }
+
+    fn fed(case: &Case) -> Vec<f64> {
+        case.runs[0].inputs[0].tensor().expect("it is small").to_f64()
+    }
+
+    #[test]
+    fn no_witness_is_the_minimal_case() {
+        let minimal = quantizing(vec![1.0]);
+        let witnesses = witnesses(&minimal);
+        assert_eq!(witnesses.len(), WITNESSES.len());
+        assert!(witnesses.iter().all(|witness| fed(witness) != [1.0]));
+    }
+
+    #[test]
+    fn witnesses_have_other_data_and_the_same_scale() {
+        let minimal = quantizing(vec![0.0, 0.0, 1.0]);
         let witnesses = witnesses(&minimal);
         assert!(witnesses.iter().all(|witness| witness.graph == minimal.graph));
-        let fed = |case: &Case| case.runs[0].inputs[0].tensor().expect("it is small").to_f64();
         let mut different: Vec<_> = witnesses.iter().map(fed).collect();
         different.dedup();
         assert!(different.len() >= 4, "{different:?}");
