@@ -45,7 +45,23 @@ impl Format {
     }
 }
 
-/// 2 to a power within f64's range.
+/// 2 to a power within f64's range. Errors are bounded element by element, so that this is asked for very often.
 pub fn power_of_two(exponent: i32) -> f64 {
-    f64::powi(2.0, exponent)
+    const BIAS: i32 = f64::MAX_EXP - 1;
+    match u64::try_from(exponent + BIAS) {
+        Ok(biased @ 1..=2046) => f64::from_bits(biased << (f64::MANTISSA_DIGITS - 1)),
+        _ => f64::powi(2.0, exponent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        for exponent in -1080..=1030 {
+            assert_eq!(power_of_two(exponent).to_bits(), f64::powi(2.0, exponent).to_bits(), "2^{exponent}");
+        }
+    }
 }

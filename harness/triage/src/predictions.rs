@@ -1,5 +1,6 @@
-use std::{cell::RefCell, collections::HashMap, hash::Hash};
+use std::{cell::RefCell, hash::Hash};
 
+use foldhash::HashMap;
 use twinfer_checks::Prediction;
 use twinfer_golden::{Edit, Hypothesis};
 
