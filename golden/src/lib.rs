@@ -69,6 +69,7 @@ mod reduction;
 mod reference;
 mod rounding;
 mod rules;
+mod scope;
 mod semantics;
 mod special;
 mod successive_pairs;

@@ -62,8 +62,11 @@ fn fits(input: &DiagnosisInput<'_>) -> Vec<(Combination, Fit)> {
     let fit = |combination: Combination| Some((combination, Fit::of(combination.mutants, input)?));
     let fitting =
         |combinations: Vec<Combination>| -> Vec<_> { combinations.into_iter().filter_map(fit).collect() };
-    let (coarse_singles, singles) = Combination::singles().partition(Combination::is_precision);
-    let (coarse_combinations, combinations) = Combination::several().partition(Combination::is_precision);
+    let concerned = |combination: &Combination| combination.concerns(&input.encoded.case.graph);
+    let (coarse_singles, singles) =
+        Combination::singles().filter(concerned).partition(Combination::is_precision);
+    let (coarse_combinations, combinations) =
+        Combination::several().filter(concerned).partition(Combination::is_precision);
     let single = fitting(singles);
     if !single.is_empty() {
         return single;
