@@ -23,6 +23,11 @@ pub fn to_tf32(x: f64) -> f64 {
     f64::from(f32::from_bits(rounded >> DROPPED << DROPPED))
 }
 
+/// A 32-bit float that was printed with seven significant decimal digits, of which nine would tell all of them apart, and read again.
+pub fn to_seven_digits(x: f64) -> f64 {
+    format!("{x:.6e}").parse().map_or(x, |read: f32| f64::from(read))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +44,21 @@ mod tests {
             assert!((to_tf32(x) - rounded).abs() < f64::MIN_POSITIVE, "{x}: {}, not {rounded}", to_tf32(x));
         }
         assert!(to_tf32(f64::NAN).is_nan() && to_tf32(f64::INFINITY).is_infinite());
+    }
+
+    #[test]
+    fn seven_digits_are_those_of_tensorrt() {
+        // what TensorRT 8.5.3 and 8.6.0 return from a Clip at these bounds
+        for (bound, returned) in [
+            (1.888_655_424_118_042, 1.888_654_947_280_883_8),
+            (-1.057_574_510_574_340_8, -1.057_574_987_411_499),
+            (594_545_152.0, 594_545_216.0),
+        ] {
+            assert_eq!(to_seven_digits(bound).to_bits(), f64::to_bits(returned), "{bound}");
+        }
+        for kept in [0.0, -0.5, 1e30, 65504.0, f64::INFINITY] {
+            assert_eq!(to_seven_digits(f64::from(kept as f32)).to_bits(), f64::from(kept as f32).to_bits());
+        }
+        assert!(to_seven_digits(f64::NAN).is_nan());
     }
 }

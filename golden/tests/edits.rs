@@ -122,6 +122,7 @@ fn clauses_say_what_an_edit_changes() {
         "averagepool-computed-as-maxpool",
         "clip-lower-bound-exchanged-with-upper-bound",
         "clip-upper-bound-unused",
+        "clip-bounds-in-seven-digits",
         "globalaveragepool-divided-by-last-extent",
         "hardswish-computed-as-sigmoid",
         "leakyrelu-alpha-default",

@@ -1,8 +1,8 @@
-use twinfer_onnx::{DequantizeLinear, Op, QuantizeLinear, resolve_axis};
+use twinfer_onnx::{DataType, DequantizeLinear, Op, QuantizeLinear, resolve_axis};
 
 use crate::{
     elementwise::integer_range,
-    rounding::{to_bfloat16, to_half, to_tf32},
+    rounding::{to_bfloat16, to_half, to_seven_digits, to_tf32},
     value::Value,
 };
 
@@ -50,6 +50,7 @@ pub enum Calculation {
     FactorInTf32,
     LowerBoundIgnored,
     UpperBoundIgnored,
+    BoundsInSevenDigits,
     SumUndivided,
     DividedByFirstExtent,
     DividedByLastExtent,
@@ -103,7 +104,7 @@ impl Calculation {
                 Self::DifferenceSaturated,
                 Self::DifferencePositive,
             ],
-            Operator::Clip => &[Self::LowerBoundIgnored, Self::UpperBoundIgnored],
+            Operator::Clip => &[Self::LowerBoundIgnored, Self::UpperBoundIgnored, Self::BoundsInSevenDigits],
             Operator::GlobalAveragePool => &[
                 Self::SumUndivided,
                 Self::DividedByFirstExtent,
@@ -187,6 +188,12 @@ impl Calculation {
             }
             (Self::LowerBoundIgnored, [_, Some(bound), ..]) => *bound = bound.map(|_| f64::NEG_INFINITY),
             (Self::UpperBoundIgnored, [_, _, Some(bound)]) => *bound = bound.map(|_| f64::INFINITY),
+            (Self::BoundsInSevenDigits, [_, bounds @ ..]) => {
+                let is_single = |bound: &&mut Value| bound.dtype == DataType::Float;
+                for bound in bounds.iter_mut().flatten().filter(is_single) {
+                    *bound = bound.map(|bound| to_seven_digits(*bound));
+                }
+            }
             (
                 Self::SumUndivided
                 | Self::DividedByFirstExtent
@@ -363,6 +370,7 @@ impl Calculation {
             Self::ClippedAtSix => "clipped-at-6",
             Self::LowerBoundIgnored => "lower-bound-unused",
             Self::UpperBoundIgnored => "upper-bound-unused",
+            Self::BoundsInSevenDigits => "bounds-in-seven-digits",
             Self::SumUndivided => "sum-undivided",
             Self::DividedByFirstExtent => "divided-by-first-extent",
             Self::DividedByLastExtent => "divided-by-last-extent",
@@ -417,6 +425,7 @@ impl Calculation {
             Self::ClippedAtSix => "clips at 6",
             Self::LowerBoundIgnored => "does not apply its lower bound",
             Self::UpperBoundIgnored => "does not apply its upper bound",
+            Self::BoundsInSevenDigits => "rounds its bounds to seven significant decimal digits",
             Self::SumUndivided => "gives the sum of the elements and does not divide it",
             Self::DividedByFirstExtent => "divides by the extent of the first spatial axis alone",
             Self::DividedByLastExtent => "divides by the extent of the last axis alone",
