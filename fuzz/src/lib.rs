@@ -7,6 +7,8 @@ mod folder;
 
 pub use folder::{Folder, joined};
 
+// links what the coverage counters call, in the tests and `seeds` too
+use libfuzzer_sys as _;
 use twinfer_case::Case;
 use twinfer_generators::{Distribution, Family};
 
