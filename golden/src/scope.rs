@@ -19,7 +19,9 @@ impl Mutant {
         let attributes = Semantics::of(&[self]).attributes;
         if !attributes.is_empty() {
             let mut misread = op.clone();
-            attributes.iter().for_each(|change| change(&mut misread));
+            for change in attributes {
+                change(&mut misread);
+            }
             return misread != *op;
         }
         match self {
