@@ -1,6 +1,6 @@
 //! The nodes that a mutant may change.
 
-use twinfer_onnx::{Graph, Node, Op};
+use twinfer_onnx::{Graph, Node, Op, Window};
 
 use crate::{Combination, Mutant, Nature, semantics::Semantics};
 
@@ -32,16 +32,18 @@ impl Mutant {
             | Self::BiasNotInGaps => has_bias(node),
             Self::BiasNotOnStrip => has_bias(node) && matches!(op, Op::ConvTranspose(_)),
             Self::ConcatWithOneScale => matches!(op, Op::Concat(_)),
-            Self::DilationIgnored => is_above_one(dilations(op)),
+            Self::DilationIgnored => window(op).is_some_and(|window| window.is_dilated()),
             Self::EpsilonIgnored => matches!(op, Op::BatchNormalization(_)),
             Self::FloatWeightsQuantized | Self::PairsSaturated => is_convolution(op),
-            Self::GroupsCollapsed | Self::GroupsDealt | Self::GroupsInterleaved => group(op) > 1,
+            Self::GroupsCollapsed | Self::GroupsDealt | Self::GroupsInterleaved => {
+                window(op).is_some_and(|window| window.group() > 1)
+            }
             Self::OutputPaddingIgnored | Self::OutputPaddingInFront => matches!(op, Op::ConvTranspose(_)),
             Self::PoolFromLowest | Self::PoolPaddingLowest | Self::PoolPaddingZero => {
                 matches!(op, Op::MaxPool(_))
             }
             Self::ReluDropped => matches!(op, Op::Relu),
-            Self::StrideShort => is_above_one(strides(op)),
+            Self::StrideShort => window(op).is_some_and(|window| window.is_strided()),
             Self::NarrowRange
             | Self::QuantizedThroughInt32
             | Self::QuantizedThroughSaturatingInt32
@@ -90,33 +92,10 @@ fn has_input(node: &Node, place: usize) -> bool {
     node.inputs.get(place).is_some_and(|name| !name.is_empty())
 }
 
-fn group(op: &Op) -> i64 {
-    let group = match op {
-        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => op.group,
-        Op::ConvTranspose(op) => op.group,
-        _ => None,
-    };
-    group.unwrap_or(1)
-}
-
-/// The dilations of a convolution.
-fn dilations(op: &Op) -> Option<&[i64]> {
+/// The attributes of a convolution.
+fn window(op: &Op) -> Option<Window<'_>> {
     match op {
-        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => op.dilations.as_deref(),
-        Op::ConvTranspose(op) => op.dilations.as_deref(),
-        _ => None,
+        Op::ConvInteger(op) | Op::QLinearConv(op) => Some(op.window()),
+        op => op.window(),
     }
-}
-
-/// The strides of a convolution.
-fn strides(op: &Op) -> Option<&[i64]> {
-    match op {
-        Op::Conv(op) | Op::ConvInteger(op) | Op::QLinearConv(op) => op.strides.as_deref(),
-        Op::ConvTranspose(op) => op.strides.as_deref(),
-        _ => None,
-    }
-}
-
-fn is_above_one(numbers: Option<&[i64]>) -> bool {
-    numbers.is_some_and(|numbers| numbers.iter().any(|number| *number > 1))
 }
