@@ -257,6 +257,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
                 Vec::new()
             },
             masks: Vec::new(),
+            reduced: Vec::new(),
             open: Vec::new(),
             variants: vec![VariantRecord {
                 variant: variant.clone(),

@@ -237,6 +237,7 @@ fn record(
         variants: vec![variant],
         findings: Vec::new(),
         masks: Vec::new(),
+        reduced: Vec::new(),
         open: Vec::new(),
         macs: case.macs,
     }

@@ -162,8 +162,8 @@ impl Campaign {
             }
             Start::Resumed => {
                 let resumed = Journal::resume(directory, &run, &|slug| findings.stored(slug))?;
-                let Resumed { run, journal, summary, mut settled, open, missing } = resumed;
-                findings.resume(&summary)?;
+                let Resumed { run, journal, summary, mut settled, reduced, open, missing } = resumed;
+                findings.resume(&summary, &settled, &reduced)?;
                 for record in Records::open(directory.path(), &run)? {
                     let record = record?;
                     if !open.contains_key(&record.index) {

@@ -68,6 +68,7 @@ impl Judge<'_> {
             variants,
             findings: Vec::new(),
             masks: Vec::new(),
+            reduced: Vec::new(),
             open,
             macs: case.macs,
         };

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{CaseRecord, Event, Mask, Summary, VariantInfo, Verdict};
+use twinfer_case::{CaseRecord, Event, Mask, ReducedCase, Summary, VariantInfo, Verdict};
 use twinfer_store::{Journal, OpenCases};
 use twinfer_triage::{Catalog, Confirmed, Effort, Findings, Reduced, Suspect, sighting};
 
@@ -60,16 +60,15 @@ impl RunState {
             Triaged::OnlyKnown(known) => self.known(known, (suspect, info), sink)?,
             Triaged::Reduced { shown, counts_for, reduced } => {
                 report_reduction(suspect, reduced, sink);
-                self.findings.learn(shown, reduced);
                 self.add_sighting(shown, info, sink)?;
-                self.known(counts_for, (suspect, info), sink)?
+                let learned = reduced.minimal.map(|minimal| (shown, minimal));
+                Resolution { learned, ..self.known(counts_for, (suspect, info), sink)? }
             }
             Triaged::New { confirmed, reduced, hidden_behind } => {
                 report_reduction(suspect, reduced, sink);
                 let mut resolution = self.add_finding(confirmed, (suspect, info), sink)?;
-                if confirmed.is_of(reduced) {
-                    resolution.findings.iter().for_each(|shown| self.findings.learn(*shown, reduced));
-                }
+                let shown = resolution.findings.first().copied().filter(|_| confirmed.is_of(reduced));
+                resolution.learned = shown.zip(reduced.minimal);
                 if let Some(known) = hidden_behind {
                     self.add_sighting(known, info, sink)?;
                     resolution.findings.insert(0, known);
@@ -77,6 +76,9 @@ impl RunState {
                 resolution
             }
         };
+        if let Some((shown, minimal)) = resolution.learned {
+            self.findings.learn(shown, minimal);
+        }
         let (variant, millis) = (info.variant.clone(), effort.time.as_millis() as u64);
         let candidates = effort.candidates;
         sink(&Event::Investigated { index: suspect.index, variant, candidates, millis });
@@ -102,6 +104,10 @@ impl RunState {
         }
         if let Some(mask) = resolution.mask {
             push_once(&mut record.masks, mask);
+        }
+        if let Some((shown, minimal)) = resolution.learned {
+            let finding = self.findings.slug(shown);
+            push_once(&mut record.reduced, ReducedCase { finding, minimal: minimal.hash() });
         }
     }
 

@@ -88,7 +88,8 @@ impl JudgedCase {
         let mut open: Vec<_> =
             self.suspects.iter().map(|suspect| variants[suspect.variant].info().variant.clone()).collect();
         open.dedup();
-        CaseRecord { open, findings: Vec::new(), masks: Vec::new(), ..self.record.clone() }
+        let (findings, masks, reduced) = (Vec::new(), Vec::new(), Vec::new());
+        CaseRecord { open, findings, masks, reduced, ..self.record.clone() }
     }
 
     /// Adds what it showed at stronger options.

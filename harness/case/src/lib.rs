@@ -103,8 +103,8 @@ pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Blindness, Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd,
-    KnownFindings, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, RunInfo, Settings, VariantInfo,
-    VariantRecord, WorkerBound, Workforce,
+    KnownFindings, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings,
+    VariantInfo, VariantRecord, WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;

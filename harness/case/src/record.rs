@@ -31,6 +31,9 @@ pub struct CaseRecord {
     /// What the case looks like where it does not look like a finding that it shows; empty if it shows all of them plainly.
     #[serde(alias = "veils", default, skip_serializing_if = "Vec::is_empty")]
     pub masks: Vec<Mask>,
+    /// What the divergences of this case were reduced to, by which those of later cases are recognized.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reduced: Vec<ReducedCase>,
     /// The variants with a divergence that is no known finding and was not investigated to the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Variant>,
@@ -46,6 +49,15 @@ pub struct Mask {
     /// What the case looks like.
     #[serde(flatten)]
     pub guise: Guise,
+}
+
+/// A case that a divergence was reduced to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReducedCase {
+    /// The folder name of the finding that it shows.
+    pub finding: String,
+    /// A hash over the case without names and opset, its variant, and what it showed before experiments.
+    pub minimal: CaseHash,
 }
 
 /// What a case looks like that shows a finding masked; cases of one guise count together.

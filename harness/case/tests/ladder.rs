@@ -42,6 +42,7 @@ fn case(variants: Vec<VariantRecord>) -> CaseRecord {
         variants,
         findings: Vec::new(),
         masks: Vec::new(),
+        reduced: Vec::new(),
         open: Vec::new(),
         macs: 0,
     }

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{BufWriter, Write},
     path::PathBuf,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{Budget, CaseRecord, Continuation, RunInfo, Summary};
+use twinfer_case::{Budget, CaseRecord, Continuation, ReducedCase, RunInfo, Summary};
 
 use crate::{
     Disk, Records, RunDirectory, StoreError,
@@ -54,6 +54,8 @@ pub struct Resumed {
     pub summary: Summary,
     /// The summary of the cases that are not open.
     pub settled: Summary,
+    /// What the cases that are not open were reduced to, each once.
+    pub reduced: BTreeSet<ReducedCase>,
     /// The cases to decide again.
     pub open: OpenCases,
     /// The cases before the last one that are not recorded, by their index in the campaign, in order.
@@ -111,7 +113,12 @@ impl Journal {
 
     /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
     /// completely. The first case that shows a finding which is [lost](StoredFinding::Lost) is open, so that it leads to the finding
-    /// again; so is every case that shows one which is [unfinished](StoredFinding::Unfinished). An error if `run` differs from that run in a setting that changes cases, verdicts or findings, or if the journal is not as it was written.
+    /// again; so is every case that shows one which is [unfinished](StoredFinding::Unfinished). So is, with a budget of cases, every case
+    /// that shows a finding and comes after one whose decision is not there: it was decided with that.
+    ///
+    /// # Errors
+    ///
+    /// If `run` differs from that run in a setting that changes cases, verdicts or findings, or if the journal is not as it was written.
     pub fn resume(
         directory: &RunDirectory,
         run: &RunInfo,
@@ -122,25 +129,32 @@ impl Journal {
         if let Some(differences) = between_continued(&earlier, run) {
             return Err(StoreError::OtherRun { path: out.to_owned(), differences });
         }
+        let is_in_order = matches!(earlier.budget, Budget::Cases(_));
         let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
-        let mut open = OpenCases::new();
+        let (mut reduced, mut open) = (BTreeSet::new(), OpenCases::new());
         let mut checked = BTreeMap::new();
         let mut records = Records::open(out, &earlier)?;
         let missing: Vec<_> = records.missing().take(MAX_MISSING + 1).collect();
         if missing.len() > MAX_MISSING {
             return Err(StoreError::Gap(out.to_owned()));
         }
+        let mut first_undecided = missing.first().copied();
         for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
+            if !record.open.is_empty() {
+                first_undecided = Some(first_undecided.map_or(record.index, |first| first.min(record.index)));
+            }
+            let is_early = is_in_order && first_undecided.is_some_and(|first| first < record.index);
             let mut leads_again = |slug: &String| {
                 let is_first = !checked.contains_key(slug);
                 let stored = *checked.entry(slug.clone()).or_insert_with(|| stored(slug));
                 stored == StoredFinding::Unfinished || is_first && stored == StoredFinding::Lost
             };
-            if record.findings.iter().filter(|slug| leads_again(slug)).count() == 0 && record.open.is_empty()
-            {
+            let is_settled = record.findings.iter().filter(|slug| is_early || leads_again(slug)).count() == 0;
+            if is_settled && record.open.is_empty() {
                 settled.record(&record);
+                reduced.extend(record.reduced);
             } else {
                 open.insert(record.index, record);
             }
@@ -161,7 +175,7 @@ impl Journal {
         }
         journal.sync_all()?;
         journal.write_run(&run)?;
-        Ok(Resumed { run, journal, summary, settled, open, missing })
+        Ok(Resumed { run, journal, summary, settled, reduced, open, missing })
     }
 
     /// Appends the next case. It is on disk after [`commit`](Self::commit).

@@ -35,6 +35,9 @@ impl<'a> MergedFindings<'a> {
         for mask in &mut record.masks {
             mask.finding = self.name(folder, &mask.finding);
         }
+        for reduced in &mut record.reduced {
+            reduced.finding = self.name(folder, &reduced.finding);
+        }
         CaseRecord { findings, ..record }
     }
 

@@ -85,6 +85,7 @@ impl Targets {
             provenance: None,
             findings: findings.record(task, self.infos().zip(&variants).zip(outcomes), sink)?,
             masks: Vec::new(),
+            reduced: Vec::new(),
             open: Vec::new(),
             variants,
             macs: 0,

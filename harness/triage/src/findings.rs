@@ -1,14 +1,14 @@
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
-use twinfer_case::{Case, Finding, Libraries, Mask, Sighting, Summary};
+use twinfer_case::{Case, Finding, FindingCount, Libraries, Mask, MaskCount, ReducedCase, Sighting, Summary};
 use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding};
 
 use crate::{
-    TriageError,
-    catalog::Catalog,
-    identity::Identity,
-    triage_result::{Confirmed, Reduced},
+    TriageError, catalog::Catalog, identity::Identity, minimal_case::MinimalCase, triage_result::Confirmed,
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -19,8 +19,19 @@ pub struct Findings {
     entries: Vec<Entry>,
     /// How each of `entries` is recognized.
     catalog: Catalog,
-    /// How many recorded cases show a finding of this campaign that was lost, by folder name. It counts them once it is found again.
-    lost: BTreeMap<String, u64>,
+    /// What is recorded of the findings of this campaign that were lost, by folder name. It counts once they are found again.
+    lost: BTreeMap<String, Lost>,
+}
+
+/// What a journal says of a finding that is not on disk.
+#[derive(Default)]
+struct Lost {
+    /// Cases that show it, without those that are decided again.
+    cases: u64,
+    /// Cases that show it masked.
+    masks: Vec<MaskCount>,
+    /// What was reduced to it.
+    minimal: Vec<MinimalCase>,
 }
 
 struct Entry {
@@ -67,35 +78,52 @@ impl Findings {
         if self.has(slug) { StoredFinding::Whole } else { self.folder.stored(slug) }
     }
 
-    /// Adds the findings that an earlier part of this campaign wrote and that are whole, each with the number of cases that `summary` counts. A
-    /// finding that no case counts belongs to a case that is not in the journal: that case leads to it again. What is unfinished is
-    /// removed: its cases are investigated again.
-    pub fn resume(&mut self, summary: &Summary) -> Result<(), TriageError> {
-        let place = |name: &str| summary.findings.iter().position(|count| count.slug == name);
+    /// Adds the findings that an earlier part of this campaign wrote and that are whole, each with the number of cases that `settled` counts
+    /// and what those were `reduced` to. A finding that no settled case shows belongs to a case that is not in the journal or that is decided
+    /// again: that case leads to it. What is unfinished of the findings that `summary` counts is removed: its cases are investigated again.
+    pub fn resume(
+        &mut self,
+        summary: &Summary,
+        settled: &Summary,
+        reduced: &BTreeSet<ReducedCase>,
+    ) -> Result<(), TriageError> {
         self.folder.resume(summary)?;
-        let mut ours: Vec<_> = self.folder.load_named()?.into_iter().map(Stored::of).collect();
-        // in order of discovery
-        ours.sort_by_key(|stored| place(&stored.finding.signature.slug()));
-        let (unfinished, ours): (Vec<_>, Vec<_>) =
-            ours.into_iter().partition(|stored| stored.finding.is_unfinished());
-        for stored in ours {
-            self.enter(stored, true);
-        }
-        let unfinished: Vec<_> =
-            unfinished.into_iter().map(|stored| stored.finding.signature.slug()).collect();
-        for slug in &unfinished {
-            self.folder.remove(slug)?;
-        }
-        for count in summary.findings.iter().filter(|count| !unfinished.contains(&count.slug)) {
-            if self.has(&count.slug) {
-                self.count(&count.slug, count.cases);
-            } else {
-                // all but the case that leads to it again
-                self.lost.insert(count.slug.clone(), count.cases.saturating_sub(1));
+        let place = |name: &str| settled.findings.iter().position(|count| count.slug == name);
+        let mut whole = Vec::new();
+        for stored in self.folder.load_named()?.into_iter().map(Stored::of) {
+            let slug = stored.finding.signature.slug();
+            if stored.finding.is_unfinished() {
+                self.folder.remove(&slug)?;
+            } else if let Some(place) = place(&slug) {
+                whole.push((place, stored));
             }
         }
-        for count in &summary.masks {
-            self.count_masked(&count.mask, count.cases);
+        // in order of discovery
+        whole.sort_by_key(|(place, _)| *place);
+        for (_, stored) in whole {
+            self.enter(stored, true);
+        }
+        for FindingCount { slug, cases } in &settled.findings {
+            if self.has(slug) {
+                self.count(slug, *cases);
+            } else {
+                self.lost.insert(slug.clone(), Lost { cases: *cases, ..Lost::default() });
+            }
+        }
+        for count in &settled.masks {
+            match self.lost.get_mut(&count.mask.finding) {
+                Some(lost) => lost.masks.push(count.clone()),
+                None => drop(self.count_masked(&count.mask, count.cases)),
+            }
+        }
+        for ReducedCase { finding, minimal } in reduced {
+            let minimal = MinimalCase::with_hash(*minimal);
+            match (self.place(finding), self.lost.get_mut(finding)) {
+                (Some(index), _) => self.learn(index, minimal),
+                (None, Some(lost)) => lost.minimal.push(minimal),
+                // a case that is decided again leads to it
+                (None, None) => {}
+            }
         }
         Ok(())
     }
@@ -106,7 +134,11 @@ impl Findings {
     }
 
     fn has(&self, slug: &str) -> bool {
-        self.entries.iter().any(|entry| entry.slug == slug)
+        self.place(slug).is_some()
+    }
+
+    fn place(&self, slug: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.slug == slug)
     }
 
     /// How the findings are recognized, at the same places.
@@ -121,20 +153,19 @@ impl Findings {
 
     /// Counts cases that show the finding in the folder named `slug`.
     pub fn count(&mut self, slug: &str, cases: u64) {
-        if let Some(index) = self.entries.iter().position(|entry| entry.slug == slug) {
+        if let Some(index) = self.place(slug) {
             self.catalog.count(index, cases);
         }
     }
 
     /// Counts cases that show a finding masked; true if they are the first of their guise.
     pub fn count_masked(&mut self, mask: &Mask, cases: u64) -> bool {
-        let index = self.entries.iter().position(|entry| entry.slug == mask.finding);
-        index.is_some_and(|index| self.catalog.count_masked(index, &mask.guise, cases))
+        self.place(&mask.finding).is_some_and(|index| self.catalog.count_masked(index, &mask.guise, cases))
     }
 
     /// Notes that what a suspect was reduced to shows the finding at `index`.
-    pub fn learn(&mut self, index: usize, reduced: &Reduced) {
-        self.catalog.learn(index, reduced);
+    pub fn learn(&mut self, index: usize, minimal: MinimalCase) {
+        self.catalog.learn(index, minimal);
     }
 
     /// How many findings this campaign added.
@@ -159,9 +190,13 @@ impl Findings {
             write_finding(folder, &finding, (&minimal.encoded, &outputs), observed)
         })?;
         let added = self.enter(Stored { finding, identity: confirmed.identity() }, true);
-        let slug = self.slug(added);
-        let earlier = self.lost.remove(&slug).unwrap_or(0);
-        self.count(&slug, earlier);
+        if let Some(lost) = self.lost.remove(&self.entries[added].slug) {
+            self.catalog.count(added, lost.cases);
+            for MaskCount { mask, cases } in &lost.masks {
+                self.count_masked(mask, *cases);
+            }
+            lost.minimal.into_iter().for_each(|minimal| self.learn(added, minimal));
+        }
         Ok(added)
     }
 
@@ -192,12 +227,12 @@ impl Stored {
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::FindingCount;
-
     use std::{fs, path::Path};
 
-    use super::*;
+    use twinfer_case::CaseHash;
     use twinfer_store::adopt;
+
+    use super::*;
 
     const SLUG: &str = "ort-cpu-parse-crash-convtranspose-0c8bd0e2";
 
@@ -205,26 +240,41 @@ mod tests {
         folder.with_extension("observed.json")
     }
 
-    /// After a run that wrote one finding was resumed: the number of its findings.
-    fn resumed(counts: Vec<FindingCount>) -> u64 {
+    /// The findings after a run that wrote one finding was resumed, whose cases were reduced to these.
+    fn resumed(counts: Vec<FindingCount>, reduced: &[CaseHash]) -> Findings {
         let out = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(out.path()).unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
         let mut findings = Findings::open(&directory, &[], Libraries::default()).unwrap();
         fs::create_dir(findings.folder.path()).unwrap();
         let folder = adopt(&stored, findings.folder.path()).unwrap();
-        findings.resume(&Summary { findings: counts, ..Summary::default() }).unwrap();
+        let summary = Summary { findings: counts, ..Summary::default() };
+        let to = |minimal: &CaseHash| ReducedCase { finding: SLUG.to_owned(), minimal: *minimal };
+        findings.resume(&summary, &summary, &reduced.iter().map(to).collect()).unwrap();
         assert!(folder.is_dir() && observed(&folder).is_file(), "resuming removed a folder");
-        findings.new_findings()
+        findings
+    }
+
+    fn counted() -> Vec<FindingCount> {
+        vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]
     }
 
     #[test]
     fn findings_that_the_journal_counts_are_taken_up() {
-        assert_eq!(resumed(vec![FindingCount { slug: SLUG.to_owned(), cases: 1 }]), 1);
+        assert_eq!(resumed(counted(), &[]).new_findings(), 1);
+    }
+
+    #[test]
+    fn what_cases_were_reduced_to_is_recognized_again() {
+        let [one, other] = ["1", "2"].map(|digit| digit.repeat(64).parse().unwrap());
+        let findings = resumed(counted(), &[one]);
+        let nodes = &findings.catalog.identity(0).nodes;
+        let find = |minimal| findings.catalog.find_minimal(MinimalCase::with_hash(minimal), nodes);
+        assert_eq!((find(one), find(other)), (Some(0), None));
     }
 
     #[test]
     fn findings_that_the_journal_lacks_are_left_alone() {
-        assert_eq!(resumed(Vec::new()), 0);
+        assert_eq!(resumed(Vec::new(), &[]).new_findings(), 0);
     }
 }

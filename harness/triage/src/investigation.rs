@@ -153,7 +153,7 @@ impl<'a> Investigator<'a> {
         let smallest = DivergingCase { symptom, ..smallest };
         let is_minimal = !reduction.cancellation.is_timed_out();
         let smaller = Reduced::new(smallest, reduction.workers.info(), events, is_minimal);
-        Ok(Some(Reduced { minimal: reduced.minimal.clone(), ..smaller }))
+        Ok(Some(Reduced { minimal: reduced.minimal, ..smaller }))
     }
 
     /// Experiments, if there is something to experiment with. They look for the trigger unless each case takes too long.

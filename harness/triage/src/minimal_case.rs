@@ -3,31 +3,30 @@ use std::collections::BTreeMap;
 use twinfer_case::{CaseHash, EncodedCase, Signature, VariantInfo};
 use twinfer_onnx::Graph;
 
-/// What an investigation reduced a suspect to, before experiments. Two suspects that come down to the same show one bug: experiments
-/// depend on little else. Generators draw names and opsets, which minimization keeps and which distinguish no minimal cases.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MinimalCase {
-    /// The hash of the case without names and opset.
-    case: CaseHash,
-    /// The variant, of which the signature tells the backend only.
-    variant: String,
-    /// The signature before experiments.
-    signature: Signature,
-}
+/// What an investigation reduced a suspect to, before experiments: a hash over the case without names and opset, the variant, and the
+/// signature. Two suspects that come down to the same show one bug: experiments depend on little else. Generators draw names and
+/// opsets, which minimization keeps and which distinguish no minimal cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinimalCase(CaseHash);
 
 impl MinimalCase {
     /// A case with this signature in the variant of `info`.
-    pub(crate) fn new(encoded: &EncodedCase, signature: Signature, info: &VariantInfo) -> Self {
+    pub(crate) fn new(encoded: &EncodedCase, signature: &Signature, info: &VariantInfo) -> Self {
+        let (request, runs) = (&encoded.case.request, &encoded.task.runs);
         let graph = without_names(encoded.case.graph.clone());
-        let case = CaseHash::over(&graph.encode(), &encoded.case.request, &encoded.task.runs);
-        Self { case, variant: info.variant.to_string(), signature }
+        let case = CaseHash::over(&graph.encode(), request, runs);
+        let shown = format!("{case} {} {signature:?}", info.variant);
+        Self(CaseHash::over(shown.as_bytes(), request, &[]))
     }
-}
 
-#[cfg(test)]
-impl MinimalCase {
-    pub(crate) fn with_hash(case: CaseHash, signature: Signature) -> Self {
-        Self { case, variant: "trt".to_owned(), signature }
+    /// The minimal case with this hash.
+    pub(crate) const fn with_hash(hash: CaseHash) -> Self {
+        Self(hash)
+    }
+
+    /// By which a journal names it.
+    pub const fn hash(self) -> CaseHash {
+        self.0
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Reduced {
     /// The case with its symptom.
     pub(crate) smallest: DivergingCase,
     /// What the suspect was reduced to, by which later suspects are recognized; `None` if it may show something else when it runs again.
-    pub minimal: Option<Arc<MinimalCase>>,
+    pub minimal: Option<MinimalCase>,
     /// How the finding that the case shows would be recognized.
     pub identity: Identity,
     /// The events of the minimization.
@@ -76,7 +76,7 @@ impl Reduced {
     ) -> Self {
         let encoded = &smallest.evaluated.encoded;
         let signature = smallest.symptom.signature(info, encoded);
-        let minimal = Some(MinimalCase::new(encoded, signature.clone(), info).into());
+        let minimal = Some(MinimalCase::new(encoded, &signature, info));
         let identity = Identity::of_case(signature, &encoded.case);
         Self { smallest, minimal, identity, events, is_minimal, is_studied: false, composed: None }
     }

@@ -112,11 +112,12 @@ impl MpsServer {
     fn wait_until_active(&mut self, patience: Duration) -> Result<(), MpsError> {
         let begun = Instant::now();
         while begun.elapsed() < patience {
+            // it says nothing useful while the daemon is starting, and if there is a server already
+            self.ask(&format!("start_server -uid {}", getuid().as_raw()))?;
+            // only now: the daemon of a service that is not installed ends as well
             if let Some(status) = self.keeper.try_wait()? {
                 return Err(MpsError::Ended(status));
             }
-            // it says nothing useful while the daemon is starting, and if there is a server already
-            self.ask(&format!("start_server -uid {}", getuid().as_raw()))?;
             let servers = self.ask("get_server_list")?;
             if let Some(server) = servers.lines().find_map(|line| line.trim().parse::<u32>().ok()) {
                 let status = self.ask(&format!("get_server_status {server}"))?;

@@ -102,6 +102,7 @@ mod tests {
             variants: Vec::new(),
             findings: Vec::new(),
             masks: Vec::new(),
+            reduced: Vec::new(),
             open: Vec::new(),
             macs: 0,
         };

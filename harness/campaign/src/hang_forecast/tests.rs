@@ -42,6 +42,7 @@ fn record(index: u64, hangs: impl Fn(&Case) -> bool, left_out: Option<String>) -
         variants: vec![record],
         findings: Vec::new(),
         masks: Vec::new(),
+        reduced: Vec::new(),
         open: Vec::new(),
         macs: 0,
     }

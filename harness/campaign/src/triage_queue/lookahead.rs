@@ -5,7 +5,7 @@ use std::{
 };
 
 use twinfer_case::{FindingSeverity, Signature};
-use twinfer_triage::{Catalog, Identity, Place, Suspect, TriageResult, may_be_same_finding};
+use twinfer_triage::{Catalog, Identity, Place, Reduced, Suspect, TriageResult, may_be_same_finding};
 
 use crate::{
     decide::{Counts, Decision, Question, Triaged, decide},
@@ -152,7 +152,7 @@ impl<'a> Foresight<'a> {
         match *triaged {
             Triaged::OnlyKnown(known) => known,
             Triaged::Reduced { shown, counts_for, reduced } => {
-                self.catalog.learn(shown, reduced);
+                self.learn(shown, reduced);
                 counts_for
             }
             Triaged::New { confirmed, reduced, hidden_behind } => {
@@ -160,10 +160,16 @@ impl<'a> Foresight<'a> {
                 let known = self.catalog.find(&identity);
                 let found = known.unwrap_or_else(|| self.catalog.add(Arc::new(identity)));
                 if confirmed.is_of(reduced) {
-                    self.catalog.learn(found, reduced);
+                    self.learn(found, reduced);
                 }
                 hidden_behind.unwrap_or(found)
             }
+        }
+    }
+
+    fn learn(&mut self, shown: usize, reduced: &Reduced) {
+        if let Some(minimal) = reduced.minimal {
+            self.catalog.learn(shown, minimal);
         }
     }
 }

@@ -106,3 +106,21 @@ fn killed_campaign_resumes_to_the_same_record() {
     let error = campaign.try_run().err().expect("the seed differs");
     assert!(error.to_string().contains("seed: 3, now 4"), "{error}");
 }
+
+#[test]
+fn campaign_without_the_decision_of_an_early_case_resumes_to_the_same_record() {
+    let mut campaign = against(Role::IgnoresBias, 120);
+    let whole = campaign.run();
+    let (journal, files) = (whole.journal(), whole.finding_files());
+    let first = journal.iter().find(|record| !record.findings.is_empty()).unwrap();
+    let others =
+        journal.iter().find(|record| record.findings.iter().any(|slug| !first.findings.contains(slug)));
+    campaign.start = Start::Resumed;
+    for lost in [first, others.unwrap()] {
+        campaign.lose_record(lost.index);
+        let resumed = campaign.run();
+        assert_eq!(resumed.journal(), journal, "without case {}", lost.index);
+        assert!(resumed.finding_files() == files, "the files of the findings differ");
+        assert_eq!(resumed.summary.findings, whole.summary.findings);
+    }
+}

@@ -15,7 +15,7 @@ use twinfer_campaign::{Campaign, CampaignError, Options};
 use twinfer_case::{
     BackendName, Budget, CaseRecord, Event, Finding, Kind, RunInfo, Summary, TrustedVariant, Verdict,
 };
-use twinfer_store::{Records, RunDirectory, Start, read_run};
+use twinfer_store::{Journal, Records, RunDirectory, Start, read_run};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::actor::{role::Role, shared_folder};
@@ -118,6 +118,23 @@ impl TestCampaign {
         let ended = self.run_info();
         let killed = serde_json::to_vec(&RunInfo { journal: None, revisited: None, ..ended }).unwrap();
         fs::write(self.out.join("run.json"), killed).unwrap();
+    }
+
+    /// Leaves the run directory as if the campaign had been killed when all cases were recorded but the one at `index`.
+    pub fn lose_record(&self, index: u64) {
+        let (run, earlier) = (self.run_info(), self.out.with_extension("earlier"));
+        fs::rename(&self.out, &earlier).unwrap();
+        let killed = RunInfo { journal: None, revisited: None, ..run.clone() };
+        let mut journal = Journal::create(&RunDirectory::create(&self.out).unwrap(), &killed).unwrap();
+        for record in Records::open(&earlier, &run).unwrap().map(Result::unwrap) {
+            if record.index != index {
+                journal.append(&record).unwrap();
+            }
+        }
+        journal.flush().unwrap();
+        fs::remove_dir(self.out.join("findings")).unwrap();
+        fs::rename(earlier.join("findings"), self.out.join("findings")).unwrap();
+        fs::remove_dir_all(earlier).unwrap();
     }
 
     /// What the run directory says about its run.

@@ -274,6 +274,39 @@ fn first_case_of_a_lost_finding_is_open() {
 }
 
 #[test]
+fn cases_decided_without_an_earlier_one_are_open() {
+    let shows = |index, slug: &str| CaseRecord { findings: vec![slug.to_owned()], ..record(index) };
+    let shows_none = |index| CaseRecord { findings: Vec::new(), ..record(index) };
+    let open = CaseRecord { open: vec!["trt".parse().unwrap()], ..shows_none(2) };
+    let opened = |run: &RunInfo, records: &[CaseRecord]| {
+        let out = tempfile::tempdir().unwrap();
+        append_all(&mut Journal::create(&RunDirectory::create(out.path()).unwrap(), run).unwrap(), records);
+        let directory = RunDirectory::resume(out.path()).unwrap();
+        let resumed = Journal::resume(&directory, run, &|_| StoredFinding::Whole).unwrap();
+        resumed.open.into_keys().collect::<Vec<_>>()
+    };
+    let with_open = [shows(0, "a"), shows_none(1), open, shows(3, "a"), shows_none(4)];
+    assert_eq!(opened(&run(), &with_open), [2, 3]);
+    let with_gap = [shows(0, "a"), shows_none(2), shows(3, "b"), shows_none(4)];
+    assert_eq!(opened(&run(), &with_gap), [3]);
+    let in_time = RunInfo { budget: Budget::Seconds(9), ..run() };
+    assert_eq!(opened(&in_time, &with_gap), [0; 0], "cases are decided in any order");
+}
+
+#[test]
+fn what_settled_cases_were_reduced_to_is_resumed() {
+    let out = tempfile::tempdir().unwrap();
+    let reduced = |index| CaseRecord {
+        findings: vec!["a".to_owned()],
+        reduced: vec![ReducedCase { finding: "a".to_owned(), minimal: record(index).case }],
+        ..record(index)
+    };
+    append_all(&mut begin(out.path()), &[reduced(0), record(1), reduced(2), reduced(4)]);
+    let resumed = resume(out.path()).unwrap().reduced.into_iter().map(|reduced| reduced.minimal);
+    assert_eq!(resumed.collect::<Vec<_>>(), [record(0).case, record(2).case], "case 3 is missing");
+}
+
+#[test]
 fn cases_are_recorded_in_any_order_and_read_in_theirs() {
     let out = tempfile::tempdir().unwrap();
     let mut journal = begin(out.path());
