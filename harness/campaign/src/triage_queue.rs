@@ -281,6 +281,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                         candidates: spent.candidates + cancellation.candidates(),
                         time: spent.time + begun.elapsed(),
                     };
+                    // the last of its runs may have been left out
+                    let outcome = outcome.filter(|_| !cancellation.is_canceled());
                     let result =
                         outcome.map(|outcome| Arc::new(TriageResult { hidden_behind, outcome, effort }));
                     StageEvent::Triaged(place, result)

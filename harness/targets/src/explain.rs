@@ -66,6 +66,6 @@ impl Targets {
         neighbors: &Neighbors,
     ) -> Result<Study, TargetError> {
         let reduction = &Reduction { workers, oracle: &self.oracle, cancellation: &Cancellation::default() };
-        Ok(Experiments { reduction, neighbors: Some(neighbors) }.study(minimal, &|_| false)?)
+        Ok(Experiments { reduction, neighbors: Some(neighbors) }.study(minimal)?)
     }
 }

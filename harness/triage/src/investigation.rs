@@ -19,7 +19,7 @@ use crate::{
     reduction::Reduction,
     repeats::{Repeater, Repeats},
     runs_apart::{AFTER_OTHER_RUNS, depends_on_earlier_runs},
-    study::{Experiments, Study},
+    study::Experiments,
     suspect::Suspect,
     symptom::Symptom,
     triage_result::{Confirmed, Reduced, TriageOutcome},
@@ -85,7 +85,7 @@ impl<'a> Investigator<'a> {
         if is_reached(&reduced) {
             return Ok(Some(TriageOutcome::Reduced(reduced)));
         }
-        let Some(studied) = self.study(workers, reduced, &is_reached, cancellation)? else { return Ok(None) };
+        let Some(studied) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
         if is_reached(&studied) {
             return Ok(Some(TriageOutcome::Reduced(studied)));
         }
@@ -100,7 +100,6 @@ impl<'a> Investigator<'a> {
         self,
         workers: &TriageWorkers,
         mut reduced: Reduced,
-        is_reached: &dyn Fn(&Reduced) -> bool,
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let reduction = &Reduction { workers, oracle: self.oracle, cancellation };
@@ -114,14 +113,10 @@ impl<'a> Investigator<'a> {
         if let Some(smaller) = self.reduce_further(reduction, &reduced, &refuted)? {
             reduced = smaller;
         }
-        let study = |reduced: &Reduced| {
-            let is_known = |study: &Study| is_reached(&reduced.clone().studied(study.clone(), info));
-            experiments.study(&reduced.smallest, &is_known)
-        };
-        let first = study(&reduced)?;
+        let first = experiments.study(&reduced.smallest)?;
         reduced = match self.reduce_further(reduction, &reduced, &first.refuted)? {
             Some(smaller) => {
-                let study = study(&smaller)?;
+                let study = experiments.study(&smaller.smallest)?;
                 smaller.studied(study, info)
             }
             None => reduced.studied(first, info),
@@ -218,7 +213,7 @@ impl<'a> Investigator<'a> {
         reduced: Reduced,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, TriageError> {
-        let Some(reduced) = self.study(workers, reduced, &|_| false, cancellation)? else { return Ok(None) };
+        let Some(reduced) = self.study(workers, reduced, cancellation)? else { return Ok(None) };
         let confirmed = self.confirm_case(workers, suspect, &reduced, cancellation)?;
         let confirmed = confirmed.map(|confirmed| culprit::add(confirmed, suspect, workers)).transpose()?;
         Ok(confirmed.map(|confirmed| TriageOutcome::Confirmed(reduced, Box::new(confirmed))))

@@ -85,13 +85,8 @@ struct Explanations {
 }
 
 impl Experiments<'_> {
-    /// What experiments show of a minimal case. `is_reached` says, given the trigger and the refuted mutants, whether another case has shown
-    /// that finding already; edits are not searched then.
-    pub fn study(
-        &self,
-        minimal: &DivergingCase,
-        is_reached: &dyn Fn(&Study) -> bool,
-    ) -> Result<Study, TriageError> {
+    /// What experiments show of a minimal case.
+    pub fn study(&self, minimal: &DivergingCase) -> Result<Study, TriageError> {
         let case = &minimal.evaluated.encoded.case;
         let mut explanations = self.explanations(minimal)?;
         if minimal.symptom.diagnosis().is_empty() {
@@ -107,13 +102,7 @@ impl Experiments<'_> {
             None => None,
         };
         let trigger = learner.as_ref().and_then(Learner::trigger);
-        let observations = &explanations.observations;
-        let refuted = observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
-        let known = Study { trigger, refuted, composed: None };
-        if is_reached(&known) {
-            return Ok(known);
-        }
-        let study = self.settled(minimal, known.trigger, observations);
+        let study = self.settled(minimal, trigger, &explanations.observations);
         if let (Some(neighborhood), Some(learner)) = (&mut neighborhood, &mut learner)
             && !study.trigger.as_ref().is_some_and(is_certain)
         {

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{Cause, Diagnosis, Divergence, EncodedCase, Event, Finding, VariantInfo};
+use twinfer_case::{Diagnosis, Divergence, EncodedCase, Event, Finding, VariantInfo};
 use twinfer_checks::Evaluated;
 
 use crate::{
@@ -87,8 +87,8 @@ impl Reduced {
     }
 
     /// Whether nothing refutes its identity any more: experiments may show that a minimal case is explained by accident.
-    pub(crate) const fn is_certain(&self) -> bool {
-        self.is_studied || !matches!(self.identity.signature.cause, Cause::Diagnosis(_))
+    pub(crate) fn is_certain(&self) -> bool {
+        self.is_studied || self.smallest.symptom.diagnosis().is_empty()
     }
 
     /// Whether it is the case of `suspect` itself.
