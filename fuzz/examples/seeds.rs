@@ -258,6 +258,7 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             },
             masks: Vec::new(),
             reduced: Vec::new(),
+            waits: false,
             open: Vec::new(),
             variants: vec![VariantRecord {
                 variant: variant.clone(),

@@ -238,6 +238,7 @@ fn record(
         findings: Vec::new(),
         masks: Vec::new(),
         reduced: Vec::new(),
+        waits: false,
         open: Vec::new(),
         macs: case.macs,
     }

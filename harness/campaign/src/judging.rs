@@ -69,6 +69,7 @@ impl Judge<'_> {
             findings: Vec::new(),
             masks: Vec::new(),
             reduced: Vec::new(),
+            waits: false,
             open,
             macs: case.macs,
         };

@@ -89,7 +89,7 @@ impl JudgedCase {
             self.suspects.iter().map(|suspect| variants[suspect.variant].info().variant.clone()).collect();
         open.dedup();
         let (findings, masks, reduced) = (Vec::new(), Vec::new(), Vec::new());
-        CaseRecord { open, findings, masks, reduced, ..self.record.clone() }
+        CaseRecord { open, waits: true, findings, masks, reduced, ..self.record.clone() }
     }
 
     /// Adds what it showed at stronger options.

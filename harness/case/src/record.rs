@@ -37,6 +37,9 @@ pub struct CaseRecord {
     /// The variants with a divergence that is no known finding and was not investigated to the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Variant>,
+    /// Whether it waits for decisions, so that its findings are still to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Multiply-accumulates of one run; 0 if the graph's shapes are not known.
     pub macs: u64,
 }

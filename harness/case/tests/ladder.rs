@@ -43,6 +43,7 @@ fn case(variants: Vec<VariantRecord>) -> CaseRecord {
         findings: Vec::new(),
         masks: Vec::new(),
         reduced: Vec::new(),
+        waits: false,
         open: Vec::new(),
         macs: 0,
     }

@@ -199,6 +199,7 @@ fn a_summary_counts_what_its_records_say() {
         findings: findings.iter().map(|&slug| slug.to_owned()).collect(),
         masks: Vec::new(),
         reduced: Vec::new(),
+        waits: false,
         open: Vec::new(),
         macs: 0,
     };

@@ -1,11 +1,12 @@
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use twinfer_case::{Case, Finding, KnownFindings, Summary};
+use twinfer_case::{Case, Finding, KnownFindings, Sighting, Summary};
 
 use crate::{
     Disk, LocalDisk, Recording, RunDirectory, StoreError, StoredFinding,
@@ -77,6 +78,7 @@ impl FindingsFolder {
             if !self.is_own(&folder, finding) {
                 return Err(StoreError::Obstructed(folder));
             }
+            remove_unfinished_below(&folder)?;
             write(&folder)?;
             sync_tree(disk, &folder)?;
             sync_recording(disk, &folder)?;
@@ -95,16 +97,27 @@ impl FindingsFolder {
         sync_parent(disk, &folder)
     }
 
+    /// Where an earlier part of the run saw a finding that is about to be added again; nothing if it added none.
+    pub fn earlier_sightings(&self, finding: &Finding) -> Vec<Sighting> {
+        let folder = self.finding(&finding.signature.slug());
+        let earlier = read_finding(&folder).ok().flatten().filter(|_| self.is_own(&folder, finding));
+        let is_same = |earlier: &Finding| {
+            (earlier.case, earlier.seen_in.first()) == (finding.case, finding.seen_in.first())
+        };
+        earlier.filter(is_same).map(|earlier| earlier.seen_in).unwrap_or_default()
+    }
+
     /// Writes a finding of the run in place of an earlier version. It is on disk when this returns.
     pub fn update(&self, finding: &Finding) -> Result<(), StoreError> {
         let folder = self.finding(&finding.signature.slug());
         write_json_durably(&*self.disk, &folder.join(FINDING), finding)
     }
 
-    /// Whether the folder holds the finding named `slug` with everything that belongs to it.
+    /// Whether the folder holds the finding named `slug` with everything that belongs to it. What leads out of the folder is no name.
     pub fn is_whole(&self, slug: &str) -> bool {
         let folder = self.finding(slug);
-        let finding = read_finding(&folder).ok().flatten();
+        let is_within = folder.parent() == Some(&*self.path) && folder.file_name() == Some(OsStr::new(slug));
+        let finding = read_finding(&folder).ok().flatten().filter(|_| is_within);
         finding.is_some_and(|finding| {
             finding.signature.slug() == slug
                 && check_finding(&folder, &finding).is_ok()
@@ -114,10 +127,12 @@ impl FindingsFolder {
 
     /// What is on disk of the finding named `slug`.
     pub fn stored(&self, slug: &str) -> StoredFinding {
+        if !self.is_whole(slug) {
+            return StoredFinding::Lost;
+        }
         match read_finding(&self.finding(slug)) {
-            Ok(Some(finding)) if self.is_whole(slug) && finding.is_unfinished() => StoredFinding::Unfinished,
-            _ if self.is_whole(slug) => StoredFinding::Whole,
-            _ => StoredFinding::Lost,
+            Ok(Some(finding)) if finding.is_unfinished() => StoredFinding::Unfinished,
+            _ => StoredFinding::Whole,
         }
     }
 
@@ -183,6 +198,15 @@ impl FindingsFolder {
         folders.sort();
         Ok(folders)
     }
+}
+
+/// Removes what a killed process left unfinished in the folder of a finding and in the folders there.
+fn remove_unfinished_below(folder: &Path) -> Result<(), StoreError> {
+    remove_unfinished(folder)?;
+    let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
+    let folders =
+        entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).try_for_each(|folder| remove_unfinished(&folder))
 }
 
 /// Syncs the recording beside a finding's folder; a finding of a model that golden does not support has none.

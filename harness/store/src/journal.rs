@@ -114,7 +114,7 @@ impl Journal {
     /// Opens the journal of a run that ended early, in a directory that was claimed to resume it, and drops what was not written
     /// completely. The first case that shows a finding which is [lost](StoredFinding::Lost) is open, so that it leads to the finding
     /// again; so is every case that shows one which is [unfinished](StoredFinding::Unfinished). So is, with a budget of cases, every case
-    /// that shows a finding and comes after one whose decision is not there: it was decided with that.
+    /// that shows a finding and comes after one that is to be decided: it was decided with that.
     ///
     /// # Errors
     ///
@@ -142,17 +142,18 @@ impl Journal {
         for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
-            if !record.open.is_empty() {
-                first_undecided = Some(first_undecided.map_or(record.index, |first| first.min(record.index)));
-            }
             let is_early = is_in_order && first_undecided.is_some_and(|first| first < record.index);
             let mut leads_again = |slug: &String| {
                 let is_first = !checked.contains_key(slug);
                 let stored = *checked.entry(slug.clone()).or_insert_with(|| stored(slug));
                 stored == StoredFinding::Unfinished || is_first && stored == StoredFinding::Lost
             };
-            let is_settled = record.findings.iter().filter(|slug| is_early || leads_again(slug)).count() == 0;
-            if is_settled && record.open.is_empty() {
+            let leads_again = record.findings.iter().filter(|slug| leads_again(slug)).count() > 0;
+            if record.waits || leads_again {
+                first_undecided = Some(first_undecided.map_or(record.index, |first| first.min(record.index)));
+            }
+            let is_early = is_early && !record.findings.is_empty();
+            if record.open.is_empty() && !leads_again && !is_early {
                 settled.record(&record);
                 reduced.extend(record.reduced);
             } else {
@@ -195,6 +196,8 @@ impl Journal {
                 revisited
             }
         };
+        // what was decided earlier survives with it
+        self.cases.flush()?;
         revisited.append(record)?;
         revisited.flush()?;
         self.bound_unsynced()

@@ -15,12 +15,15 @@ use crate::{
     names::PRECEDING,
 };
 
-/// Writes the history of a case to the folder of a finding; nothing if it is empty.
+/// Writes the history of a case to the folder of a finding, in place of an earlier one; nothing if it is empty.
 pub fn write_preceding(finding: &Path, history: &[Arc<EncodedCase>]) -> Result<(), StoreError> {
+    let folder = finding.join(PRECEDING);
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder).map_err(StoreError::writing(&folder))?;
+    }
     if history.is_empty() {
         return Ok(());
     }
-    let folder = finding.join(PRECEDING);
     fs::create_dir_all(&folder).map_err(StoreError::writing(&folder))?;
     let mut cases = history.iter().enumerate();
     cases.try_for_each(|(index, encoded)| write_materialized(&finding.join(file(index)), encoded))

@@ -86,6 +86,7 @@ impl Targets {
             findings: findings.record(task, self.infos().zip(&variants).zip(outcomes), sink)?,
             masks: Vec::new(),
             reduced: Vec::new(),
+            waits: false,
             open: Vec::new(),
             variants,
             macs: 0,

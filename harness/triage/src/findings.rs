@@ -180,7 +180,10 @@ impl Findings {
 
     /// Adds a finding, writes its folder, and returns its place.
     pub fn add(&mut self, confirmed: &Confirmed) -> Result<usize, TriageError> {
-        let (finding, info) = (confirmed.finding.clone(), &confirmed.info);
+        let (mut finding, info) = (confirmed.finding.clone(), &confirmed.info);
+        for sighting in self.folder.earlier_sightings(&finding) {
+            finding.add_sighting(sighting);
+        }
         let minimal = &confirmed.minimal;
         let outputs = expected_outputs(&minimal.references)?;
         let library = self.libraries.of(&info.variant);

@@ -103,6 +103,7 @@ mod tests {
             findings: Vec::new(),
             masks: Vec::new(),
             reduced: Vec::new(),
+            waits: false,
             open: Vec::new(),
             macs: 0,
         };

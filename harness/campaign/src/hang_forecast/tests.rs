@@ -43,6 +43,7 @@ fn record(index: u64, hangs: impl Fn(&Case) -> bool, left_out: Option<String>) -
         findings: Vec::new(),
         masks: Vec::new(),
         reduced: Vec::new(),
+        waits: false,
         open: Vec::new(),
         macs: 0,
     }
