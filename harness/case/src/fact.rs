@@ -312,7 +312,7 @@ impl fmt::Display for Fact {
             Self::Number(_, quantity, relation, number) if quantity.is_exponent() => {
                 // a larger exponent, which is negated, makes a smaller number
                 let verb = if relation == Relation::Above { "<" } else { "≥" };
-                write!(f, "{} {verb} 2^{}", quantity.words(), -number)
+                write!(f, "{} {verb} 2^{}", quantity.words(), -i128::from(number))
             }
             Self::Number(place, quantity, relation, number) => {
                 let verb = relation.words(quantity);

@@ -264,7 +264,7 @@ pub struct Timing {
 impl Timing {
     /// The sum of all timings in microseconds.
     pub fn total(timings: &[Self]) -> u64 {
-        timings.iter().map(|timing| timing.micros).sum()
+        timings.iter().fold(0, |total, timing| total.saturating_add(timing.micros))
     }
 }
 

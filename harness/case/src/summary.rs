@@ -271,7 +271,8 @@ impl VariantSummary {
     fn record_time(&mut self, record: &VariantRecord, findings: &[String]) {
         let share = record.micros() / findings.len().max(1) as u64;
         for slug in findings.iter().filter(|_| !record.verdict.divergences().is_empty()) {
-            *self.finding_micros.entry(slug.clone()).or_default() += share;
+            let micros = self.finding_micros.entry(slug.clone()).or_default();
+            *micros = micros.saturating_add(share);
         }
     }
 
@@ -283,11 +284,12 @@ impl VariantSummary {
     }
 
     fn record_segments(&mut self, segments: &SegmentCounts) {
-        self.segments += segments.judged;
+        self.segments = self.segments.saturating_add(segments.judged);
         self.segmented += u64::from(segments.judged > 0);
         for NotJudged { reason, nodes, first } in &segments.not_judged {
             if self.not_judged.len() < MAX_REASONS || self.not_judged.contains_key(reason) {
-                *self.not_judged.entry(reason.clone()).or_default() += nodes;
+                let known = self.not_judged.entry(reason.clone()).or_default();
+                *known = known.saturating_add(*nodes);
                 self.first_not_judged.entry(reason.clone()).or_insert_with(|| first.clone());
             }
         }
@@ -304,7 +306,7 @@ impl VariantSummary {
             *self.left_out.entry(condition.clone()).or_default() += 1;
             return;
         }
-        self.micros += record.micros();
+        self.micros = self.micros.saturating_add(record.micros());
         for kind in first_seen {
             *self.first_seen.entry(kind).or_default() += 1;
         }

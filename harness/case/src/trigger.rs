@@ -49,7 +49,7 @@ impl Trigger {
     /// Whether nearly all of some cases diverge.
     const fn is_nearly_always(&self, Tally { diverging, cases }: Tally) -> bool {
         let most = if self.facts.is_empty() { MOST_WITHOUT_FACTS } else { MOST };
-        diverging * 100 >= most * cases
+        diverging as u128 * 100 >= most as u128 * cases as u128
     }
 
     /// Whether it says more than which operator the finding is about.

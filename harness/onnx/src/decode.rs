@@ -59,16 +59,13 @@ fn from_proto(opset: i64, graph: GraphProto) -> Result<Graph, DecodeError> {
     // first, so that a model of other operators says so, whatever else it has
     let (constants, nodes): (Vec<_>, Vec<_>) = graph.node.into_iter().partition(constant::is_constant);
     let nodes = nodes.into_iter().map(node).collect::<Result<_, _>>()?;
+    // an input with an initializer has a default value, which is what it is given
+    let given: HashSet<_> = graph.initializer.iter().map(|initializer| initializer.name.clone()).collect();
+    let inputs = graph.input.into_iter().filter(|input| !given.contains(&input.name));
+    let inputs = inputs.map(value_info).collect::<Result<_, _>>()?;
     let initializers = graph.initializer.into_iter().map(initializer);
     let constants = constants.into_iter().map(|node| constant::initializer(&node));
     let initializers = initializers.chain(constants).collect::<Result<Vec<_>, _>>()?;
-    let constant = initializers.iter().map(|initializer| initializer.name.as_str()).collect::<HashSet<_>>();
-    let inputs = graph
-        .input
-        .into_iter()
-        .filter(|input| !constant.contains(input.name.as_str()))
-        .map(value_info)
-        .collect::<Result<_, _>>()?;
     Ok(Graph {
         opset,
         inputs,
@@ -228,6 +225,20 @@ mod tests {
             (graph.initializers[0].name.as_str(), graph.initializers[0].tensor.to_f64()[0]),
             ("c", 1.5)
         );
+    }
+
+    #[test]
+    fn an_input_that_a_constant_node_assigns_again_is_kept() {
+        let value =
+            AttributeProto { name: "value_float".to_owned(), f: Some(1.5), r#type: 1, ..Default::default() };
+        let constant = NodeProto {
+            op_type: "Constant".to_owned(),
+            output: vec!["x".to_owned()],
+            attribute: vec![value],
+            ..Default::default()
+        };
+        let graph = model(|_, graph| graph.node.insert(0, constant)).expect("read");
+        assert_eq!((graph.inputs[0].name.as_str(), graph.initializers[0].name.as_str()), ("x", "x"));
     }
 
     #[test]

@@ -27,34 +27,67 @@ impl Op {
     /// assert_eq!((strides.value.as_str(), strides.is_default), ("[2,1]", false));
     /// ```
     pub fn written_attributes(&self) -> Vec<WrittenAttribute> {
-        attributes::write(self).iter().map(WrittenAttribute::of).collect()
+        let of = |attribute| WrittenAttribute::of(self, attribute);
+        attributes::write(self).iter().map(of).collect()
     }
 }
 
 impl WrittenAttribute {
-    fn of(attribute: &AttributeProto) -> Self {
+    fn of(op: &Op, attribute: &AttributeProto) -> Self {
         Self {
             name: attribute.name.clone(),
             value: text_of_attribute_value(attribute),
-            is_default: is_default(attribute),
+            is_default: is_default(op, attribute),
         }
     }
 }
 
-/// Whether an attribute says what holds without it. The defaults of the operators agree wherever they share an attribute's name, except
-/// for Concat's axis, which has none.
-fn is_default(attribute: &AttributeProto) -> bool {
+/// Whether an attribute of `op` says what holds without it. The defaults of the operators agree wherever they share an attribute's name,
+/// except for Concat's axis, which has none.
+fn is_default(op: &Op, attribute: &AttributeProto) -> bool {
     let all = |entry: i64| {
         attribute.r#type == attribute_type::INTS && attribute.ints.iter().all(|one| *one == entry)
     };
     match attribute.name.as_str() {
+        "alpha" => attribute.f == Some(0.01),
         "auto_pad" => attribute.s.as_deref() == Some(b"NOTSET"),
-        "ceil_mode" | "storage_order" | "training_mode" => attribute.i == Some(0),
+        "axis" => matches!(op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)) && attribute.i == Some(1),
+        "ceil_mode" | "count_include_pad" | "storage_order" | "training_mode" => attribute.i == Some(0),
         "dilations" | "strides" => all(1),
         "epsilon" => attribute.f == Some(1e-5),
         "group" => attribute.i == Some(1),
         "momentum" => attribute.f == Some(0.9),
         "output_padding" | "pads" => all(0),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AveragePool, Concat, DequantizeLinear, LeakyRelu};
+
+    #[test]
+    fn defaults_are_those_of_the_operator() {
+        let pool = AveragePool { count_include_pad: Some(0), ..AveragePool::default() };
+        let with_default = [
+            Op::DequantizeLinear(DequantizeLinear { axis: Some(1) }),
+            Op::LeakyRelu(LeakyRelu { alpha: Some(0.01) }),
+            Op::AveragePool(pool),
+        ];
+        for op in &with_default {
+            let written = op.written_attributes();
+            let written = written.iter().filter(|attribute| attribute.name != "kernel_shape");
+            assert!(
+                written.clone().count() == 1 && written.clone().all(|attribute| attribute.is_default),
+                "{op:?}"
+            );
+        }
+        let without = [
+            Op::Concat(Concat { axis: 1 }),
+            Op::DequantizeLinear(DequantizeLinear { axis: Some(0) }),
+            Op::LeakyRelu(LeakyRelu { alpha: Some(0.02) }),
+        ];
+        assert!(without.iter().all(|op| !op.written_attributes()[0].is_default));
     }
 }

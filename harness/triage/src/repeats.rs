@@ -327,11 +327,25 @@ impl Repeats {
 
 /// Whether two observations differ at most in their timings.
 fn is_same(one: &Observation, other: &Observation) -> bool {
-    one.stage == other.stage
-        && one.outcome == other.outcome
-        && one.inferred_shapes == other.inferred_shapes
-        && one.runs == other.runs
-        && one.precision == other.precision
-        && one.log == other.log
-        && one.output_filling == other.output_filling
+    let Observation {
+        stage,
+        outcome,
+        inferred_shapes,
+        runs,
+        precision,
+        algorithms,
+        log,
+        timings: _,
+        out_of_bounds,
+        output_filling,
+    } = one;
+    *stage == other.stage
+        && *outcome == other.outcome
+        && *inferred_shapes == other.inferred_shapes
+        && *runs == other.runs
+        && *precision == other.precision
+        && *algorithms == other.algorithms
+        && *log == other.log
+        && *out_of_bounds == other.out_of_bounds
+        && *output_filling == other.output_filling
 }

@@ -91,10 +91,22 @@ fn rotated(tensor: &Tensor, places: usize) -> Tensor {
 /// Whether nodes read a value only as data, weights or bias.
 fn is_operand(graph: &Graph, name: &str) -> bool {
     let is_read_as = |op: &Op, place: usize| match op {
-        Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => place == 0,
+        Op::Clip | Op::QuantizeLinear(_) | Op::DequantizeLinear(_) => place == 0,
         Op::Conv(_) | Op::ConvTranspose(_) => place <= 2,
         Op::BatchNormalization(_) => place <= 3,
-        Op::Add | Op::Concat(_) | Op::Identity | Op::MaxPool(_) | Op::Relu => true,
+        Op::Add
+        | Op::AveragePool(_)
+        | Op::Concat(_)
+        | Op::GlobalAveragePool
+        | Op::HardSwish
+        | Op::Identity
+        | Op::LeakyRelu(_)
+        | Op::MaxPool(_)
+        | Op::Mul
+        | Op::Relu
+        | Op::Sigmoid
+        | Op::Transpose(_) => true,
+        // the integers of a quantized operator go with its scales and zero points
         _ => false,
     };
     graph.readers(name).all(|node| {

@@ -47,7 +47,7 @@ pub fn run_batch(
             // a worker that does not read shows by its answers
             let _ = stdin.write_all(&bytes);
         });
-        answers(&mut BufReader::new(stdout))
+        answers(&mut BufReader::new(stdout), tasks.len())
     });
     confined.child.ends_within(deadline.left().unwrap_or_default());
     confined.child.end();
@@ -63,10 +63,12 @@ struct Answers {
     has_started: bool,
 }
 
-/// What the worker answers until it closes its pipe, garbles it or is late.
-fn answers(stdout: &mut BufReader<Pipe<ChildStdout>>) -> Result<Answers, Loss> {
+/// What the worker answers to so many cases, until it closes its pipe, garbles it or is late.
+fn answers(stdout: &mut BufReader<Pipe<ChildStdout>>, cases: usize) -> Result<Answers, Loss> {
     let mut answers = Answers { observations: Vec::new(), has_started: false };
-    while let Ok(Some(message)) = read_from_worker(stdout) {
+    while answers.observations.len() < cases
+        && let Ok(Some(message)) = read_from_worker(stdout)
+    {
         match message {
             FromWorker::Hello { .. } => answers.has_started = true,
             FromWorker::Stage { .. } => {}

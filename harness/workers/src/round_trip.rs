@@ -57,7 +57,7 @@ impl RoundTrip {
                 match message {
                     Message::Observed(observed) => {
                         answers += 1;
-                        micros += Timing::total(&observed.observation.timings);
+                        micros = Timing::total(&observed.observation.timings).saturating_add(micros);
                     }
                     Message::Failed(error) => return Err(error),
                     Message::Event(_) => {
