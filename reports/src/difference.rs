@@ -8,19 +8,22 @@ use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, FindingCount, Varia
 use crate::{
     Report, ReportedFinding, Reporter,
     markup::markdown_text,
-    numbers::counted,
+    numbers::{count, counted},
     styled::{Styled, joined},
     uncompared,
 };
 
 /// The version of the JSON form of a difference.
-const DIFFERENCE_FORMAT: u32 = 3;
+const DIFFERENCE_FORMAT: u32 = 4;
 
 /// The word that introduces findings that vary from run to run.
 const VARIES: &str = "varies";
 
 /// The word that introduces findings that one run has, and whose cases the other did not run.
 const NOT_RUN: &str = "not run";
+
+/// The word that introduces findings that one run has, and whose cases the other ran and did not investigate.
+const OPEN: &str = "open";
 
 /// The difference between the findings of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,8 +40,10 @@ pub struct Difference {
     pub gone: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,
-    /// The findings of the earlier run, and those of the later one, none of whose cases the other ran to the end on the same backend.
+    /// The findings of the earlier run, and those of the later one, none of whose cases the other ran on the same backend.
     pub untried: [Vec<FindingCount>; 2],
+    /// The findings of the earlier run, and those of the later one, whose cases the other ran on the same backend and did not investigate.
+    pub open: [Vec<FindingCount>; 2],
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
@@ -57,6 +62,8 @@ pub struct ComparedRun {
     pub variants: Vec<(Variant, String)>,
     /// Cases with a verdict.
     pub cases: u64,
+    /// Cases of these that differ and were not investigated.
+    pub open: u64,
 }
 
 /// A finding whose cases show other findings in the later run.
@@ -72,9 +79,8 @@ impl Difference {
     /// Compares an earlier run with a later one, each given with the name to print.
     pub fn between(earlier: (&str, &RunFindings), later: (&str, &RunFindings)) -> Self {
         let (then, now) = (earlier.1, later.1);
-        let (new, not_run_then) = now.absent_in(then).into_iter().partition(|one| now.is_tried_by(one, then));
-        let (absent, not_run_now) =
-            then.absent_in(now).into_iter().partition::<Vec<_>, _>(|one| then.is_tried_by(one, now));
+        let [new, open_then, not_run_then] = now.absent_in(then);
+        let [absent, open_now, not_run_now] = then.absent_in(now);
         let mut difference = Self {
             format: DIFFERENCE_FORMAT,
             runs: [then.side(earlier.0), now.side(later.0)],
@@ -83,6 +89,7 @@ impl Difference {
             gone: Vec::new(),
             changed: Vec::new(),
             untried: [not_run_now, not_run_then],
+            open: [open_now, open_then],
             uncompared: [then.uncompared(earlier.0), now.uncompared(later.0)].concat(),
             varying: [then.varying(now), now.varying(then)],
         };
@@ -137,7 +144,9 @@ impl Difference {
         let side = |side: &ComparedRun| {
             let variants = side.variants.iter().map(|(variant, version)| format!("{variant} ({version})"));
             let cases = counted(side.cases, "case", "cases");
-            format!("{}: {cases}; {}", side.name, variants.collect::<Vec<_>>().join(", "))
+            let open = (side.open > 0).then(|| format!(", {} of them not investigated", count(side.open)));
+            let open = open.unwrap_or_default();
+            format!("{}: {cases}{open}; {}", side.name, variants.collect::<Vec<_>>().join(", "))
         };
         let mut lines: Vec<_> = self.runs.iter().map(side).collect();
         lines.push(format!("{} in both runs", counted(self.common, "case", "cases")));
@@ -163,6 +172,7 @@ impl Difference {
             .chain(changed)
             .chain(all("gone", &self.gone))
             .chain(of_each(NOT_RUN, ["by the later run", "by the earlier run"], &self.untried))
+            .chain(of_each(OPEN, ["in the later run", "in the earlier run"], &self.open))
             .chain(of_each(VARIES, ["in the earlier run", "in the later run"], &self.varying))
             .collect()
     }
@@ -177,7 +187,10 @@ pub(crate) fn described(finding: &FindingCount) -> String {
 #[derive(Default)]
 pub struct RunFindings {
     report: Report,
+    /// Cases of which it is known what they show.
     tried: BTreeSet<CaseHash>,
+    /// Cases that were not investigated, so that their findings are unknown.
+    open: BTreeSet<CaseHash>,
     /// Cases that a variant of a backend left out because others hang.
     left_out: BTreeMap<BackendName, BTreeSet<CaseHash>>,
     by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
@@ -198,10 +211,8 @@ impl Reporter for RunFindings {
 
 impl RunFindings {
     fn record(&mut self, record: &CaseRecord) {
-        // a case that was not investigated has unknown findings
-        if record.open.is_empty() {
-            self.tried.insert(record.case);
-        }
+        let cases = if record.open.is_empty() { &mut self.tried } else { &mut self.open };
+        cases.insert(record.case);
         for left_out in record.variants.iter().filter(|variant| !variant.has_run()) {
             self.left_out.entry(left_out.variant.backend.clone()).or_default().insert(record.case);
         }
@@ -213,7 +224,8 @@ impl RunFindings {
     fn side(&self, name: &str) -> ComparedRun {
         let variants = self.report.run.iter().flat_map(|run| &run.variants);
         let variants = variants.map(|info| (info.variant.clone(), self.report.backend(&info.variant)));
-        ComparedRun { name: name.to_owned(), variants: variants.collect(), cases: self.report.summary.cases }
+        let (cases, open) = (self.report.summary.cases, self.report.summary.open);
+        ComparedRun { name: name.to_owned(), variants: variants.collect(), cases, open }
     }
 
     /// Why variants of the run were compared on no case, each line with the name of the run.
@@ -227,20 +239,25 @@ impl RunFindings {
         self.by_slug.get(slug).unwrap_or(NONE)
     }
 
-    /// The stable findings that `other` lacks.
-    fn absent_in(&self, other: &Self) -> Vec<FindingCount> {
-        self.counted_if(|slug| !self.varies(slug, other) && !other.by_slug.contains_key(slug))
+    /// The stable findings that `other` lacks: those of which it knows what their cases show, those whose cases it did not investigate, and
+    /// those whose cases it did not run.
+    fn absent_in(&self, other: &Self) -> [Vec<FindingCount>; 3] {
+        let absent = self.counted_if(|slug| !self.varies(slug, other) && !other.by_slug.contains_key(slug));
+        let (tried, others): (Vec<_>, Vec<_>) =
+            absent.into_iter().partition(|one| self.is_among(one, &other.tried, other));
+        let (open, not_run) = others.into_iter().partition(|one| self.is_among(one, &other.open, other));
+        [tried, open, not_run]
     }
 
-    /// Whether `other` ran one of the cases of a finding of this run on the finding's backend, and knows what it shows.
-    fn is_tried_by(&self, finding: &FindingCount, other: &Self) -> bool {
+    /// Whether one of the cases of a finding of this run is among these cases of `other`, which ran it on the finding's backend.
+    fn is_among(&self, finding: &FindingCount, cases: &BTreeSet<CaseHash>, other: &Self) -> bool {
         let backend = self.backend_of(&finding.slug);
         let left_out = backend.and_then(|backend| other.left_out.get(backend));
-        let is_tried = |case: &CaseHash| {
-            other.tried.contains(case) && left_out.is_none_or(|left_out| !left_out.contains(case))
+        let has_run = |case: &CaseHash| {
+            cases.contains(case) && left_out.is_none_or(|left_out| !left_out.contains(case))
         };
         backend.is_none_or(|backend| other.has_backend(backend))
-            && self.cases_of(&finding.slug).iter().any(is_tried)
+            && self.cases_of(&finding.slug).iter().any(has_run)
     }
 
     /// The backend of a finding; `None` if the run does not hold the finding itself.

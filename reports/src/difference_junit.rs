@@ -25,6 +25,13 @@ pub fn render(difference: &Difference) -> String {
     suite.add_test_cases(
         not_run_then.iter().map(|one| skipped(one, "its cases were not run by the earlier run")),
     );
+    let [open_now, open_then] = &difference.open;
+    suite.add_test_cases(
+        open_now.iter().map(|one| skipped(one, "its cases were not investigated by the later run")),
+    );
+    suite.add_test_cases(
+        open_then.iter().map(|one| skipped(one, "its cases were not investigated by the earlier run")),
+    );
     // one that varies in both runs is one test
     let varying: BTreeMap<_, _> = difference.varying.iter().flatten().map(|one| (&one.slug, one)).collect();
     suite.add_test_cases(varying.into_values().map(|one| skipped(one, "it varies from run to run")));

@@ -16,13 +16,24 @@ pub(crate) fn headline(report: &Report) -> String {
         parts.extend((findings > 0).then(|| counted(findings, one, many)));
     }
     let found = if parts.is_empty() {
-        (!uncompared::is_incomplete(report)).then(|| "no new findings".to_owned())
+        (!uncompared::is_incomplete(report)).then(|| nothing_found(report))
     } else {
         Some(parts.join(", "))
     };
     let caveat = uncompared::caveat(report);
     let (first, second) = if parts.is_empty() { (caveat, found) } else { (found, caveat) };
     first.into_iter().chain(second).collect::<Vec<_>>().join("; ")
+}
+
+/// That there is no new finding, as far as is known.
+fn nothing_found(report: &Report) -> String {
+    match report.summary.open {
+        0 => "no new findings".to_owned(),
+        open => {
+            let open = counted(open, "case that differs is", "cases that differ are");
+            format!("no new findings yet: {open} not investigated")
+        }
+    }
 }
 
 /// The findings that were known before and of which only cases are recorded.

@@ -49,17 +49,32 @@ pub fn first_screen(report: &Report, run: &str) -> String {
     for found in &ranked[..shown] {
         lines.extend(finding(report, found));
     }
-    let left_out = (ranked.len() - shown) as u64 + known_by_name(report);
+    let left_out = left_out(report, &ranked[shown..]);
     lines.extend(issues);
     if shown > 0 {
         lines.push(Styled::default());
     }
-    if left_out > 0 {
-        let more = counted(left_out, "more finding", "more findings");
-        lines.push(Styled::plain(format!("… {more}: twinfer report {}", shell_word(run))));
+    if let Some(left_out) = left_out {
+        lines.push(Styled::plain(format!("… {left_out}: twinfer report {}", shell_word(run))));
     }
     lines.extend(last);
     joined(&lines)
+}
+
+/// The findings that are not shown: `hidden` ones, and known ones of which only cases are recorded; `None` if there are none.
+fn left_out(report: &Report, hidden: &[&ReportedFinding]) -> Option<String> {
+    let known = hidden.iter().filter(|found| found.severity() == Severity::Known).count() as u64;
+    let (others, known) = (hidden.len() as u64 - known, known + known_by_name(report));
+    match (others, known) {
+        (0, 0) => None,
+        (0, known) => Some(counted(known, "known finding", "known findings")),
+        (others, 0) => Some(counted(others, "more finding", "more findings")),
+        (others, known) => Some(format!(
+            "{} and {}",
+            counted(others, "more finding", "more findings"),
+            counted(known, "known finding", "known findings")
+        )),
+    }
 }
 
 /// The headline, on two lines if it is too long for one.

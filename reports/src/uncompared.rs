@@ -20,10 +20,12 @@ const NAMED: usize = 3;
 
 /// What the first line says besides findings; `None` if everything was compared.
 pub(crate) fn caveat(report: &Report) -> Option<String> {
-    nothing(report)
-        .or_else(|| no_reference(report))
-        .or_else(|| partly(report))
-        .or_else(|| not_executed(report))
+    let with_reference = no_reference(report).or_else(|| partly(report));
+    let caveats = match nothing(report) {
+        Some(nothing) => vec![nothing],
+        None => with_reference.into_iter().chain(not_executed(report)).collect(),
+    };
+    (!caveats.is_empty()).then(|| caveats.join("; "))
 }
 
 /// Whether a variant was compared on no case.

@@ -51,7 +51,7 @@ fn first_screen_fits_a_terminal() {
     let text = first_screen(&report, "runs/0001");
     assert!((24..=40).contains(&text.lines().count()), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.contains("more findings: twinfer report runs/0001"), "{text}");
+    assert!(text.contains(" more findings and 335 known findings: twinfer report runs/0001"), "{text}");
 }
 
 #[test]

@@ -237,7 +237,11 @@ fn interrupt_finishes_running_cases_and_prints_resume() {
         kill(signal, &[supervisor.id().to_string()]);
         let interrupted = Outcome::of(supervisor.wait_with_output().unwrap());
         assert_eq!(interrupted.code, Some(5), "{}", interrupted.shown());
-        assert!(interrupted.stderr.contains("stopping after the running cases"), "{}", interrupted.stderr);
+        assert!(
+            interrupted.stderr.contains("stopping: what is running gets up to ten seconds"),
+            "{}",
+            interrupted.stderr
+        );
         let cases = journal(&out).len();
         assert!(
             interrupted.stdout.contains(&format!("\n{cases} cases in"))

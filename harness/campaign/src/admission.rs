@@ -22,8 +22,8 @@ const MAX_UNDER_WAY: f64 = 128.0;
 /// they are several minutes' worth of the divergences of a fast GPU.
 const MAX_UNDECIDED: u64 = 8192;
 const MAX_UNDECIDED_FOR_TIME: u64 = 131_072;
-/// How long cases may still wait for investigations once a budget of time is spent, or the campaign is asked to stop: this
-/// share of the budget, between these bounds.
+/// How long cases may still wait for investigations once a budget of time is spent: this share of the budget, between these bounds. The
+/// lower one holds for a campaign that is asked to stop.
 const GRACE: f64 = 0.1;
 const LEAST_GRACE: Duration = Duration::from_secs(10);
 const MOST_GRACE: Duration = Duration::from_secs(30);
@@ -148,10 +148,10 @@ impl<'a> Admission<'a> {
     /// Whether the budget has been spent for so long that waiting cases are given up.
     pub fn is_overdue(&self) -> bool {
         let grace = match self.options.budget {
+            _ if self.is_asked_to_stop() => LEAST_GRACE,
             Budget::Seconds(seconds) => {
                 Duration::from_secs(seconds).mul_f64(GRACE).clamp(LEAST_GRACE, MOST_GRACE)
             }
-            Budget::Cases(_) if self.is_asked_to_stop() => LEAST_GRACE,
             Budget::Cases(_) => Duration::MAX,
         };
         self.ended.is_some_and(|ended| ended.elapsed() > grace)

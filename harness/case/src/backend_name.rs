@@ -191,10 +191,29 @@ impl fmt::Display for BackendName {
     }
 }
 
-/// The names of all backends, for an error message.
-pub(crate) fn names() -> String {
+/// Names by which users know backends that are called otherwise here, beside the names themselves.
+const ALIASES: [(&str, BackendName); 4] = [
+    ("tensorrt", BackendName::Trt),
+    ("tensorrt-rtx", BackendName::TrtRtx),
+    ("onnxruntime", BackendName::OrtCpu),
+    ("ort", BackendName::OrtCpu),
+];
+
+/// How alike a word and a name are at least for the name to be suggested, from 0 to 1.
+const ALIKE: f64 = 0.85;
+
+/// What to give instead of the name `unknown`, for an error message: the most similar name, then all of them.
+pub(crate) fn suggestion(unknown: &str) -> String {
+    let named = BackendName::BUILT_IN.iter().map(|backend| (backend.label(), backend));
+    let names = named.chain(ALIASES.iter().map(|(name, backend)| (*name, backend)));
+    let unknown = unknown.to_lowercase().replace('_', "-");
+    let alike = names.map(|(name, backend)| (strsim::jaro_winkler(name, &unknown), backend.label()));
+    let most_alike = alike
+        .filter(|(similarity, _)| *similarity >= ALIKE)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let question = most_alike.map(|(_, name)| format!("did you mean {name}? "));
     let names: Vec<_> = BackendName::BUILT_IN.iter().map(BackendName::label).collect();
-    format!("{}, external:CMD", names.join(", "))
+    format!("{}use one of {}, external:CMD", question.unwrap_or_default(), names.join(", "))
 }
 
 #[cfg(test)]
@@ -219,11 +238,27 @@ mod tests {
     }
 
     #[test]
+    fn misspelled_backends_are_answered_with_the_most_similar_name() {
+        let meant = [
+            ("ort:cpy", "ort:cpu"),
+            ("trt_rtx", "trt-rtx"),
+            ("tensorrt-rtx", "trt-rtx"),
+            ("TensorRT", "trt"),
+            ("onnxruntime", "ort:cpu"),
+            ("openvno", "openvino"),
+        ];
+        for (given, meant) in meant {
+            let error = given.parse::<BackendName>().unwrap_err().to_string();
+            assert!(error.contains(&format!(": did you mean {meant}? use one of ")), "{error}");
+        }
+    }
+
+    #[test]
     fn an_unknown_backend_is_answered_with_all_names() {
-        let error = "onnx".parse::<BackendName>().unwrap_err().to_string();
+        let error = "tvm".parse::<BackendName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            r#"unknown backend "onnx": use one of golden, ort:cpu, ort:cuda, ort:ep=openvino, ort:ep=nv-tensorrt-rtx, ort:ep=webgpu, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, mnn, torch-tensorrt, rten, external:CMD"#
+            r#"unknown backend "tvm": use one of golden, ort:cpu, ort:cuda, ort:ep=openvino, ort:ep=nv-tensorrt-rtx, ort:ep=webgpu, trt, trt-api, trt-rtx, openvino, onnx-reference, tract, mnn, torch-tensorrt, rten, external:CMD"#
         );
     }
 }

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendName, OptionKey, backend_name::names};
+use crate::{BackendName, OptionKey, backend_name::suggestion};
 
 /// A backend with its resolved options; observations, expectations and reports are keyed by it.
 ///
@@ -20,7 +20,7 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVariant {
     /// No backend has this name.
-    #[error("unknown backend {0:?}: use one of {names}", names = names())]
+    #[error("unknown backend {0:?}: {suggestion}", suggestion = suggestion(.0))]
     Backend(String),
     /// An option has no value.
     #[error("invalid option {0:?}: write key=value")]

@@ -18,7 +18,7 @@ pub struct ContinuationArguments {
     /// Resume the run in --out if there is one, and start it otherwise: a scheduler can start the same command again
     #[arg(long, requires = "out", conflicts_with = "resume")]
     resume_or_start: bool,
-    /// Exit with 0 where new findings alone would be 1: a job that found something has done its work
+    /// Exit with 0 instead of 1 if new findings are the only problem, so that a scheduler does not count the job as failed
     #[arg(long)]
     exit_zero_on_findings: bool,
 }

@@ -1,6 +1,9 @@
-use std::path::Path;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use twinfer_store::{findings_of, findings_of_run, has_run};
+use twinfer_store::{findings_of, findings_of_run, has_finding, has_run};
 
 use crate::Failure;
 
@@ -14,6 +17,12 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
             example.display()
         )));
     }
+    if let Some(first) = first_finding_in(folder) {
+        let (folder, first) = (folder.display(), first.display());
+        return Err(Failure::usage(format!(
+            "{folder} is a folder of findings: give one of them, such as {first}"
+        )));
+    }
     if !has_run(folder) {
         return Ok(());
     }
@@ -23,4 +32,11 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
         Some(finding) => format!("{run} is a run: give one of its findings, such as {}", finding.display()),
         None => format!("{run} is a run without findings: give the folder of a finding"),
     }))
+}
+
+/// The first finding in a folder that is none itself.
+fn first_finding_in(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok().filter(|_| !has_finding(folder))?;
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    paths.filter(|path| has_finding(path)).min()
 }

@@ -18,7 +18,7 @@ pub fn stop_campaign(stop: &Arc<AtomicBool>, resumption: Resumption) {
         if stop.swap(true, Ordering::Relaxed) {
             end_process(format_args!("stopped; resume with: {resumption}"));
         }
-        note!("stopping after the running cases; press Ctrl-C again to stop now");
+        note!("stopping: what is running gets up to ten seconds; press Ctrl-C again to stop now");
     });
 }
 

@@ -12,10 +12,10 @@ pub struct LimitArguments {
     /// Memory that a worker and the processes it starts may use: 512MiB, 8GiB [default: half of the machine's]
     #[arg(long = "worker-memory", value_name = "SIZE")]
     memory: Option<Size>,
-    /// Processes that a worker may be, itself included [default: 256]
+    /// Maximum number of processes in a worker's process tree, the worker included [default: 256]
     #[arg(long = "worker-processes", value_name = "N")]
     processes: Option<NonZeroU64>,
-    /// Size of a worker's temporary files together, and of any file that it writes [default: 16GiB]
+    /// Maximum total size of a worker's temporary files, and of any single file that it writes [default: 16GiB]
     #[arg(long = "worker-disk", value_name = "SIZE")]
     disk: Option<Size>,
     /// Time limit for each stage of a worker (start, load, parse, build, execute): start=10m,build=5m [default: 30s, 2m to

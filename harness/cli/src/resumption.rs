@@ -2,7 +2,7 @@
 
 use std::{env, fmt, path::Path};
 
-use twinfer_case::{Budget, RunEnd, RunInfo};
+use twinfer_case::{Budget, RunEnd, RunInfo, Trust};
 use twinfer_configuration::Variants;
 use twinfer_reports::{Report, shell_word};
 
@@ -23,21 +23,28 @@ impl Resumption {
         match report.end {
             Some(RunEnd::Complete | RunEnd::Partial(_)) => None,
             Some(RunEnd::Interrupted | RunEnd::Failed(_)) | None => {
-                Some(Self::of(Self::words(run).into_iter(), out))
+                Some(Self::of(Self::required(run).into_iter(), out))
             }
         }
     }
 
+    /// The words that resume a run, without its folder. It records all settings, but a command or path among its backends has to be given
+    /// again.
+    fn required(run: &RunInfo) -> Vec<String> {
+        let has_code = run.variants.iter().any(|info| Trust::Given(&[]).admit(&info.variant).is_err());
+        let backends = has_code.then(|| ["--backends".to_owned(), backends(run)]);
+        let words = ["twinfer", "fuzz"].map(str::to_owned).into_iter();
+        words.chain(backends.into_iter().flatten()).collect()
+    }
+
     /// The command line of a run, without its folder.
     fn words(run: &RunInfo) -> Vec<String> {
-        let bases = run.variants.iter().filter(|info| info.rung_of.is_none());
-        let backends = Variants(bases.map(|info| info.variant.clone()).collect());
         let (budget, amount) = match run.budget {
             Budget::Cases(cases) => ("--cases", cases.to_string()),
             Budget::Seconds(seconds) => ("--time", format!("{seconds}s")),
         };
         let mut options = vec![
-            ("--backends", backends.to_string()),
+            ("--backends", backends(run)),
             ("--family", run.families.join(",")),
             ("--distribution", run.distribution.to_string()),
             ("--seed", run.seed.to_string()),
@@ -70,6 +77,12 @@ impl Resumption {
         }
         Self(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
     }
+}
+
+/// The variants of a run that run every case, as `--backends` takes them.
+fn backends(run: &RunInfo) -> String {
+    let bases = run.variants.iter().filter(|info| info.rung_of.is_none());
+    Variants(bases.map(|info| info.variant.clone()).collect()).to_string()
 }
 
 impl fmt::Display for Resumption {

@@ -36,8 +36,8 @@ fn settings(run: &RunInfo, also_left_out: &[&str]) -> Value {
     let left_out = OF_ONE_PROCESS.iter().chain(also_left_out);
     if let Some(fields) = run.as_object_mut() {
         left_out.for_each(|name| drop(fields.remove(*name)));
-        by_name(fields.get_mut("variants"), "variant");
-        by_name(fields.get_mut("libraries"), "name");
+        by_name(fields, "variants", "variant");
+        by_name(fields, "libraries", "name");
     }
     // the same findings may be in another folder
     for known in run.pointer_mut("/settings/known").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -46,9 +46,9 @@ fn settings(run: &RunInfo, also_left_out: &[&str]) -> Value {
     run
 }
 
-/// Turns a list of objects into an object with an entry for each, by the value of `key`.
-fn by_name(list: Option<&mut Value>, key: &str) {
-    let Some(list) = list else { return };
+/// Turns a list of objects, or what is absent, into an object with an entry for each, by the value of `key`.
+fn by_name(fields: &mut Map<String, Value>, list: &str, key: &str) {
+    let list = fields.entry(list).or_insert_with(|| Value::Array(Vec::new()));
     let entry = |value: Value| Some((value.get(key)?.as_str()?.to_owned(), value));
     let entries: Map<_, _> =
         list.as_array_mut().map(std::mem::take).into_iter().flatten().filter_map(entry).collect();
@@ -73,6 +73,13 @@ fn collect(
             }
         }
         _ if one == other => {}
+        // the name of what is only on one side says enough
+        (Some(Value::Object(_)), None) => {
+            found.push(format!("{path}: {}present, {}absent", words[0], words[1]))
+        }
+        (None, Some(Value::Object(_))) => {
+            found.push(format!("{path}: {}absent, {}present", words[0], words[1]))
+        }
         _ => {
             let [before, after] = words;
             found.push(format!("{path}: {before}{}, {after}{}", shown(one), shown(other)));

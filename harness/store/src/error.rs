@@ -78,7 +78,7 @@ pub enum StoreError {
     #[error("{} already holds a run: give another --out, or resume a campaign with `twinfer fuzz --resume`", .0.display())]
     Occupied(PathBuf),
     /// The folder is not a run directory.
-    #[error("cannot read {}: {source}: give the directory of a run", path.display())]
+    #[error("cannot read {}: {source}: give the directory of a run, such as runs/0001", path.display())]
     NoRun {
         /// The file that is missing or unreadable.
         path: PathBuf,

@@ -29,7 +29,9 @@ use crate::{
     issues::{Trials, resolve},
     libraries::verify_in_background,
     limits::LimitArguments,
-    machine, mps, option_sample,
+    machine, mps,
+    obstacle::lacks_device,
+    option_sample,
     output::{note, write},
     page,
     provision::provision,
@@ -73,11 +75,11 @@ pub struct Arguments {
     #[arg(long)]
     jobs: Option<Jobs>,
     /// Re-run suspicious cases and a sample of the rest at higher optimization levels; limit by share of backend time (10%)
-    /// or sample rate (1/50) [default: none, or 10% where TensorRT is screened at a lower level than listed, 1/50 with --cases]
+    /// or sample rate (1/50) [default: none; if TensorRT is screened at a lower level than --backends says, 10%, or 1/50 with --cases]
     #[arg(long, value_name = "10%|1/N")]
     ladder: Option<Ladder>,
-    /// Run every case also on N variants of each TensorRT variant, with options that are drawn from `twinfer backends options`;
-    /// findings that only these show are reported with the fewest options that show them
+    /// Also run every case on N derivatives of each TensorRT variant, with options drawn from `twinfer backends options`; a
+    /// finding that only these show is reported with the fewest options that reproduce it
     #[arg(long, value_name = "N")]
     sample_options: Option<usize>,
     /// GPUs to use, separated by commas; each worker uses one
@@ -309,6 +311,10 @@ fn variants(arguments: &Arguments, configuration: &Configuration) -> Result<Vec<
 fn for_screening(variants: Vec<TrustedVariant>) -> Vec<TrustedVariant> {
     let screening = |named: TrustedVariant| {
         let screening = named.for_screening();
+        if lacks_device(&named) {
+            // the error that it cannot run follows
+            return screening;
+        }
         if named.is_above_lowest_level() {
             note!(
                 "{named} screens cases as {screening}, which is fast; some cases run again at its default level"

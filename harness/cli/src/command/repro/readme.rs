@@ -122,7 +122,9 @@ fn ending(observation: &Observation) -> String {
     let stage = observation.stage;
     match &observation.outcome {
         Outcome::Ok if stage == Stage::Execute => "The backend runs the model without an error.".to_owned(),
-        Outcome::Ok => format!("The backend stops after {stage}, without an error."),
+        Outcome::Ok => {
+            format!("The backend ended with {stage}, without an error; the model was not executed.")
+        }
         Outcome::Rejected(reason) => {
             format!("The backend rejects the model in {stage}: {}", markdown_text(reason.message()))
         }

@@ -11,15 +11,21 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
 from typing import NamedTuple
 
-import numpy
+SHOWS, DOES_NOT_SHOW, CANNOT_TELL = 1, 0, 2
 
-import data
+try:
+    import numpy
+
+    import data
+except ImportError as missing:
+    print(f"cannot tell: {missing}; README.md lists the packages to install")
+    sys.exit(CANNOT_TELL)
 
 HERE = pathlib.Path(__file__).parent
 SECONDS = 150
-SHOWS, DOES_NOT_SHOW, CANNOT_TELL = 1, 0, 2
 # of an unstable bug: how often the model is run from the start, in a new process each time
 PROCESSES = 10
 # how many of the last lines of a backend's log are shown
@@ -92,7 +98,7 @@ def run_model(arguments, folder):
         ended = Problem({"hang"}, f"the process did not end within {SECONDS} seconds", ends=True)
     file = folder / "report.json"
     if not file.exists():
-        sys.exit(f"run_model.py did not start:\n{log}")
+        raise RuntimeError(f"run_model.py did not start:\n{log}")
     report = json.loads(file.read_text())
     report["errors_logged"] += [line for line in log.splitlines() if "[E:onnxruntime" in line]
     return report, ended, log
@@ -219,4 +225,10 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+    except Exception:
+        # a mistake here, or in the files of this folder, is not the bug
+        traceback.print_exc()
+        status = CANNOT_TELL
+    sys.exit(status)
