@@ -75,10 +75,10 @@ fn collect(
         _ if one == other => {}
         // the name of what is only on one side says enough
         (Some(Value::Object(_)), None) => {
-            found.push(format!("{path}: {}present, {}absent", words[0], words[1]))
+            found.push(format!("{path}: {}present, {}absent", words[0], words[1]));
         }
         (None, Some(Value::Object(_))) => {
-            found.push(format!("{path}: {}absent, {}present", words[0], words[1]))
+            found.push(format!("{path}: {}absent, {}present", words[0], words[1]));
         }
         _ => {
             let [before, after] = words;
