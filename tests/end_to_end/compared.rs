@@ -169,15 +169,11 @@ fn report_of_killed_run_says_how_to_resume() {
         assert_eq!(report.code, Some(0), "{}", report.shown());
         let page = report.stdout.to_lowercase();
         assert!(page.contains("unfinished") || format == "json", "{format}: {page}");
-        assert!(page.contains("twinfer fuzz --backends ort:cpu,opt=off"), "{format}: {page}");
+        assert!(page.contains("twinfer fuzz --out "), "{format}: {page}");
     }
     let report = twinfer(&["report", text(run.path())]).run();
     let command = report.stdout.lines().find_map(|line| line.split_once("resume with: ")).unwrap().1;
-    let expected = format!(
-        "twinfer fuzz --backends ort:cpu,opt=off --family conv --distribution full --seed 4 --cases 4 --out {} --resume",
-        text(run.path())
-    );
-    assert_eq!(command, expected);
+    assert_eq!(command, format!("twinfer fuzz --out {} --resume", text(run.path())));
 }
 
 #[test]

@@ -251,9 +251,7 @@ fn interrupt_finishes_running_cases_and_prints_resume() {
         );
         let reported = twinfer(&["report", out.to_str().unwrap()]).run();
         assert_eq!(reported.code, Some(0), "{}", reported.shown());
-        assert!(
-            reported.stdout.contains("\nended early: interrupted; resume with: twinfer fuzz --backends ")
-        );
+        assert!(reported.stdout.contains("\nended early: interrupted; resume with: twinfer fuzz --out "));
         assert_eq!(run_printed_resume(&interrupted).code, Some(1));
         assert_resumes_to(&UNDISTURBED, &out, &CAMPAIGN);
         let complete = twinfer(&["report", out.to_str().unwrap()]).run();

@@ -95,6 +95,8 @@ impl fmt::Display for Resumption {
 mod tests {
     use std::path::Path;
 
+    use twinfer_case::{Description, JOURNAL_FORMAT, RunInfo, Stage, VariantInfo};
+
     use super::Resumption;
 
     fn resumption(words: &[&str]) -> String {
@@ -105,6 +107,23 @@ mod tests {
     fn default_run_directory_is_added() {
         let command = resumption(&["twinfer", "fuzz", "--backends", "external:python3 a'b.py"]);
         assert_eq!(command, r"twinfer fuzz --backends 'external:python3 a'\''b.py' --out runs/0001 --resume");
+    }
+
+    #[test]
+    fn only_code_has_to_be_named_again() {
+        let words = |variant: &str| {
+            let run = serde_json::json!({
+                "format": JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": ["conv"], "budget": {"cases": 9},
+                "shard": [0, 1], "jobs": 1, "variants": [], "machine": {"os": "", "arch": "", "cores": 1}, "started": 0,
+            });
+            let mut run: RunInfo = serde_json::from_value(run).unwrap();
+            let (variant, description) = (variant.parse().unwrap(), Description::new("", "", Stage::Execute));
+            run.variants.push(VariantInfo { variant, description, rung_of: None });
+            Resumption::required(&run)
+        };
+        assert_eq!(words("ort:cpu,opt=off"), ["twinfer", "fuzz"]);
+        let external = "external:./adapter.py";
+        assert_eq!(words(external), ["twinfer", "fuzz", "--backends", external]);
     }
 
     #[test]

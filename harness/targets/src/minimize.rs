@@ -51,7 +51,7 @@ impl Targets {
             };
             let mut minimal =
                 self.smallest(workers, DivergingCase { evaluated: evaluated.clone(), symptom }, sink)?;
-            let Study { trigger, refuted, composed } = self.study(workers, &minimal, neighbors)?;
+            let Study { trigger, refuted, composed, .. } = self.study(workers, &minimal, neighbors)?;
             minimal.symptom = minimal.symptom.without(&refuted);
             let (minimal, outcomes) = repeated(workers, minimal)?;
             let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());

@@ -73,7 +73,7 @@ impl Catalog {
     /// The finding that shows in what a suspect was reduced to: that of an earlier suspect that was reduced to the same, or else the one
     /// that is recognized.
     pub fn find_reduced(&self, reduced: &Reduced) -> Option<usize> {
-        self.find_learned(reduced).or_else(|| self.find(&reduced.identity))
+        self.find_learned(reduced).or_else(|| reduced.identities().find_map(|identity| self.find(identity)))
     }
 
     /// The finding of an earlier suspect that was reduced to the same.

@@ -34,17 +34,20 @@ impl Dedup {
         if self.lock().recorded.find_learned(reduced).is_some() {
             return false;
         }
-        !reduced.is_certain() || self.register_identity(place, &reduced.identity)
+        !reduced.is_certain() || self.register_identities(place, &reduced.identities().collect::<Vec<_>>())
     }
 
-    fn register_identity(&self, place: Place, identity: &Identity) -> bool {
+    fn register_identities(&self, place: Place, identities: &[&Identity]) -> bool {
         let mut reached = self.lock();
-        let is_earlier =
-            |(other, registered): &(Place, Identity)| *other < place && registered.is_same_as(identity);
-        if reached.recorded.find(identity).is_some() || reached.registered.iter().any(is_earlier) {
+        let is_reached = |identity: &Identity| {
+            let is_earlier =
+                |(other, registered): &(Place, Identity)| *other < place && registered.is_same_as(identity);
+            reached.recorded.find(identity).is_some() || reached.registered.iter().any(is_earlier)
+        };
+        if identities.iter().any(|identity| is_reached(identity)) {
             return false;
         }
-        reached.registered.push((place, identity.clone()));
+        reached.registered.extend(identities.iter().map(|identity| (place, (*identity).clone())));
         true
     }
 
@@ -82,13 +85,19 @@ mod tests {
     #[test]
     fn findings_are_confirmed_unless_recorded_or_reached_earlier() {
         let dedup = Dedup::default();
-        assert!(dedup.register_identity((5, 0, 0), &identity("bias-dropped")));
-        assert!(!dedup.register_identity((6, 0, 0), &identity("bias-dropped")), "reached by an earlier case");
-        assert!(dedup.register_identity((4, 0, 0), &identity("bias-dropped")), "an earlier case comes first");
+        assert!(dedup.register_identities((5, 0, 0), &[&identity("bias-dropped")]));
+        assert!(
+            !dedup.register_identities((6, 0, 0), &[&identity("bias-dropped")]),
+            "reached by an earlier case"
+        );
+        assert!(
+            dedup.register_identities((4, 0, 0), &[&identity("bias-dropped")]),
+            "an earlier case comes first"
+        );
         let mut recorded = Catalog::default();
         recorded.add(Arc::new(identity("bias-dropped")));
         dedup.update(&recorded);
-        assert!(!dedup.register_identity((3, 0, 0), &identity("bias-dropped")), "recorded");
-        assert!(dedup.register_identity((3, 0, 0), &identity("groups-interleaved")));
+        assert!(!dedup.register_identities((3, 0, 0), &[&identity("bias-dropped")]), "recorded");
+        assert!(dedup.register_identities((3, 0, 0), &[&identity("groups-interleaved")]));
     }
 }

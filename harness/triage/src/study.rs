@@ -45,9 +45,21 @@ const SUBJECTS: [&str; 8] = [
     "DequantizeLinear",
 ];
 
+/// What experiments showed of a minimal case before edits of golden were searched. Another case that comes to the same shows the same bug,
+/// even if the edits that explain them differ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preliminary {
+    /// The condition under which the finding shows; `None` if none was found.
+    pub trigger: Option<Trigger>,
+    /// The mutants that reproduce the minimal case, and not other cases that show its finding.
+    pub refuted: Vec<String>,
+}
+
 /// What experiments showed of a minimal case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Study {
+    /// What was known before edits were searched.
+    pub preliminary: Preliminary,
     /// The condition under which the finding shows; `None` if none was found.
     pub trigger: Option<Trigger>,
     /// The mutants that reproduce the minimal case, and not other cases that show its finding.
@@ -102,12 +114,18 @@ impl Experiments<'_> {
             None => None,
         };
         let trigger = learner.as_ref().and_then(Learner::trigger);
-        let study = self.settled(minimal, trigger, &explanations.observations);
+        let refuted =
+            explanations.observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
+        let preliminary = Preliminary { trigger: trigger.clone(), refuted };
+        let study = Study { preliminary, ..self.settled(minimal, trigger, &explanations.observations) };
         if let (Some(neighborhood), Some(learner)) = (&mut neighborhood, &mut learner)
             && !study.trigger.as_ref().is_some_and(is_certain)
         {
             let informed = self.informed(minimal, neighborhood, &study, learner, &mut explanations)?;
-            return Ok(informed.unwrap_or(study));
+            return Ok(match informed {
+                Some(informed) => Study { preliminary: study.preliminary, ..informed },
+                None => study,
+            });
         }
         Ok(study)
     }
@@ -147,7 +165,7 @@ impl Experiments<'_> {
         let circumstances = self.circumstances(trigger.as_ref());
         let refuted = observations.refuted(&minimal.symptom, circumstances);
         let (refuted, composed) = observations.settle(minimal, refuted, circumstances);
-        Study { trigger, refuted, composed }
+        Study { trigger, refuted, composed, ..Study::default() }
     }
 
     fn circumstances<'t>(&self, trigger: Option<&'t Trigger>) -> Circumstances<'t> {

@@ -4,8 +4,13 @@ use twinfer_case::{Diagnosis, Divergence, EncodedCase, Event, Finding, VariantIn
 use twinfer_checks::Evaluated;
 
 use crate::{
-    diverging_case::DivergingCase, finding::finding, identity::Identity, minimal_case::MinimalCase,
-    repeats::Repeats, study::Study, suspect::Suspect,
+    diverging_case::DivergingCase,
+    finding::finding,
+    identity::Identity,
+    minimal_case::MinimalCase,
+    repeats::Repeats,
+    study::{Preliminary, Study},
+    suspect::Suspect,
 };
 
 /// The result of an investigation.
@@ -56,6 +61,8 @@ pub struct Reduced {
     pub minimal: Option<MinimalCase>,
     /// How the finding that the case shows would be recognized.
     pub identity: Identity,
+    /// The same by what experiments showed before edits were searched; `None` if there were no experiments.
+    pub(crate) preliminary: Option<Identity>,
     /// The events of the minimization.
     pub events: Vec<Event>,
     /// Whether every smaller candidate was tried; false if the time limit expired before.
@@ -78,7 +85,16 @@ impl Reduced {
         let signature = smallest.symptom.signature(info, encoded);
         let minimal = Some(MinimalCase::new(encoded, &signature, info));
         let identity = Identity::of_case(signature, &encoded.case);
-        Self { smallest, minimal, identity, events, is_minimal, is_studied: false, composed: None }
+        Self {
+            smallest,
+            minimal,
+            identity,
+            preliminary: None,
+            events,
+            is_minimal,
+            is_studied: false,
+            composed: None,
+        }
     }
 
     /// The case without experiments.
@@ -97,13 +113,26 @@ impl Reduced {
     }
 
     /// The case with what experiments on the variant of `info` showed.
-    pub(crate) fn studied(self, Study { trigger, refuted, composed }: Study, info: &VariantInfo) -> Self {
+    pub(crate) fn studied(self, study: Study, info: &VariantInfo) -> Self {
+        let Study {
+            preliminary: Preliminary { trigger: first, refuted: at_first },
+            trigger,
+            refuted,
+            composed,
+        } = study;
         let DivergingCase { evaluated, symptom } = self.smallest;
+        let signature = symptom.clone().without(&at_first).signature(info, &evaluated.encoded);
+        let preliminary = Some(Identity { signature, trigger: first, ..self.identity.clone() });
         let smallest = DivergingCase { symptom: symptom.without(&refuted), evaluated };
         let signature = smallest.symptom.signature(info, &smallest.evaluated.encoded);
         let edits = composed.iter().flat_map(Diagnosis::mutant_names).map(str::to_owned).collect();
         let identity = Identity { signature, trigger, edits, ..self.identity };
-        Self { smallest, identity, is_studied: true, composed, ..self }
+        Self { smallest, identity, preliminary, is_studied: true, composed, ..self }
+    }
+
+    /// How the finding that the case shows would be recognized, from what was known first to what is known now.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.preliminary.iter().chain([&self.identity])
     }
 }
 
