@@ -10,12 +10,15 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(finding.only_poisoned.then(|| ("seen only", "with poisoned memory".to_owned())));
     let culprit = finding.divergences.iter().find_map(|divergence| divergence.culprit.as_ref());
     reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
-    reasons.extend(explanation(finding).map(|why| ("because", why)));
+    let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
+    let documented: Vec<_> = documented.collect();
+    // what is documented needs no mutants to explain it
+    let says_nothing = finding.diagnosis.is_empty() && !documented.is_empty();
+    reasons.extend(explanation(finding).filter(|_| !says_nothing).map(|why| ("because", why)));
     reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
     let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
-    let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
-    reasons.extend(documented.map(|rule| ("documented", rule)));
+    reasons.extend(documented.into_iter().map(|rule| ("documented", rule)));
     let needed = finding.fewest_options.as_ref();
     reasons.extend(
         needed.map(|variant| ("options", format!("{variant} shows it, and with fewer options nothing does"))),
