@@ -37,13 +37,20 @@ impl Advice {
         Self { chosen: chosen.collect(), is_opaque }
     }
 
+    /// The extents that twinfer chose for symbolic dimensions, for a user who wants others; `None` if there are none.
+    pub fn dimensions(&self) -> Option<String> {
+        (!self.chosen.is_empty()).then(|| {
+            format!("symbolic dimensions: {}; --dim NAME=N sets another extent", self.chosen_extents())
+        })
+    }
+
     /// What to do about the variants that were not compared, one sentence each.
     pub fn on(&self, summary: &Summary) -> Vec<String> {
         let causes: Vec<_> =
             summary.uncompared().flat_map(|variant| &variant.comparisons.uncompared).collect();
         let mut advice = Vec::new();
         if causes.iter().any(|cause| cause.outcome != Some(Outcome::Ok)) && !self.chosen.is_empty() {
-            advice.push(self.dimensions());
+            advice.push(self.other_dimensions());
         }
         if self.is_opaque && causes.iter().any(|cause| is_alone(cause)) {
             advice.push(
@@ -55,15 +62,18 @@ impl Advice {
         advice
     }
 
-    fn dimensions(&self) -> String {
-        let listed = |one: &dyn Fn((&String, &usize)) -> String, separator: &str| {
-            self.chosen.iter().map(one).collect::<Vec<_>>().join(separator)
-        };
+    fn other_dimensions(&self) -> String {
+        let larger: Vec<_> = self.chosen.keys().map(|name| format!("--dim {name}={LARGER}")).collect();
         format!(
             "twinfer chose the symbolic dimensions {}: if they do not fit the model, set them, such as {}",
-            listed(&|(name, extent)| format!("{name}={extent}"), ", "),
-            listed(&|(name, _)| format!("--dim {name}={LARGER}"), " ")
+            self.chosen_extents(),
+            larger.join(" ")
         )
+    }
+
+    fn chosen_extents(&self) -> String {
+        let chosen = self.chosen.iter().map(|(name, extent)| format!("{name}={extent}"));
+        chosen.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -14,7 +14,13 @@ use twinfer_store::RunDirectory;
 
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
-use crate::{Exit, Failure, asked, output::write, page, run_log::RunLog, worker::WorkerSettings};
+use crate::{
+    Exit, Failure, asked,
+    output::{note, write},
+    page,
+    run_log::RunLog,
+    worker::WorkerSettings,
+};
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match (Collection::of(&arguments.models)?, arguments.models.as_slice()) {
@@ -31,6 +37,9 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let variants = asked::variants(arguments.backends.as_ref(), subject.finding())?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let advice = subject.advice(&arguments.dims);
+    if let Some(dimensions) = advice.dimensions() {
+        note!("{dimensions}");
+    }
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let mut report = match subject {
         Subject::Cases(cases) => campaign::run(cases, None, variants, &directory, settings)?,
