@@ -209,17 +209,21 @@ mod tests {
         assert_eq!(graph.initializers[0].tensor.to_f64(), [1.5]);
     }
 
-    #[test]
-    fn a_constant_node_is_an_initializer() {
+    /// A Constant that assigns 1.5.
+    fn constant_node(output: &str) -> NodeProto {
         let value =
             AttributeProto { name: "value_float".to_owned(), f: Some(1.5), r#type: 1, ..Default::default() };
-        let constant = NodeProto {
+        NodeProto {
             op_type: "Constant".to_owned(),
-            output: vec!["c".to_owned()],
+            output: vec![output.to_owned()],
             attribute: vec![value],
             ..Default::default()
-        };
-        let graph = model(|_, graph| graph.node.insert(0, constant)).expect("valid");
+        }
+    }
+
+    #[test]
+    fn a_constant_node_is_an_initializer() {
+        let graph = model(|_, graph| graph.node.insert(0, constant_node("c"))).expect("valid");
         assert_eq!(graph.nodes.len(), 1);
         assert_eq!(
             (graph.initializers[0].name.as_str(), graph.initializers[0].tensor.to_f64()[0]),
@@ -229,15 +233,7 @@ mod tests {
 
     #[test]
     fn an_input_that_a_constant_node_assigns_again_is_kept() {
-        let value =
-            AttributeProto { name: "value_float".to_owned(), f: Some(1.5), r#type: 1, ..Default::default() };
-        let constant = NodeProto {
-            op_type: "Constant".to_owned(),
-            output: vec!["x".to_owned()],
-            attribute: vec![value],
-            ..Default::default()
-        };
-        let graph = model(|_, graph| graph.node.insert(0, constant)).expect("read");
+        let graph = model(|_, graph| graph.node.insert(0, constant_node("x"))).expect("read");
         assert_eq!((graph.inputs[0].name.as_str(), graph.initializers[0].name.as_str()), ("x", "x"));
     }
 
