@@ -427,6 +427,30 @@ fn finding_whose_cases_the_other_run_left_out_is_not_gone() {
 }
 
 #[test]
+fn finding_whose_cases_the_other_run_did_not_investigate_is_open() {
+    let mut without = RunFindings::default();
+    for event in fixture::events() {
+        match event {
+            Event::CaseFinished { mut record } => {
+                record.findings.clear();
+                record.open = vec![fixture::variant("trt-rtx")];
+                without.on_event(&Event::CaseFinished { record });
+            }
+            Event::FindingRecorded { .. } => {}
+            other => without.on_event(&other),
+        }
+    }
+    let of_rtx = fixture::findings().remove(0);
+    let slug = of_rtx.signature.slug();
+    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == slug);
+    assert!(names(&difference.open[0]) && !names(&difference.untried[0]), "{difference:?}");
+    assert!(!names(&difference.gone), "{difference:?}");
+    let text = difference.render(Format::Terminal).unwrap();
+    assert!(text.contains(&format!("open     in the later run: {slug}")), "{text}");
+}
+
+#[test]
 fn cases_that_stay_open_say_why() {
     let mut report = Report::of(&fixture::events());
     assert!(Format::Terminal.render(&report).contains("1 not investigated (time budget exhausted)"));

@@ -73,13 +73,6 @@ fn collect(
             }
         }
         _ if one == other => {}
-        // the name of what is only on one side says enough
-        (Some(Value::Object(_)), None) => {
-            found.push(format!("{path}: {}present, {}absent", words[0], words[1]));
-        }
-        (None, Some(Value::Object(_))) => {
-            found.push(format!("{path}: {}absent, {}present", words[0], words[1]));
-        }
         _ => {
             let [before, after] = words;
             found.push(format!("{path}: {before}{}, {after}{}", shown(one), shown(other)));
@@ -90,6 +83,8 @@ fn collect(
 fn shown(value: Option<&Value>) -> String {
     let text = match value {
         None => return "absent".to_owned(),
+        // it is only on one side, and its name says enough
+        Some(Value::Object(_)) => return "present".to_owned(),
         Some(Value::String(text)) => format!("{text:?}"),
         Some(value) => value.to_string(),
     };

@@ -231,3 +231,38 @@ pub fn run_of_finding(folder: &Path) -> Option<PathBuf> {
 pub fn known_findings(folder: &Path) -> PathBuf {
     if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adopt;
+
+    #[test]
+    fn finding_that_is_added_again_keeps_where_it_was_seen() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let out = tempfile::tempdir().unwrap();
+        let folder = FindingsFolder::at(out.path());
+        let adopted = adopt(&stored, out.path()).unwrap();
+        let finding = read_finding(&adopted).unwrap().unwrap();
+        let mut seen_again = finding.clone();
+        let version = "another".to_owned().into();
+        assert!(seen_again.add_sighting(Sighting { version, ..finding.seen_in[0].clone() }));
+        folder.update(&seen_again).unwrap();
+        assert_eq!(folder.earlier_sightings(&finding), seen_again.seen_in);
+        let other = Finding { seen_in: seen_again.seen_in[1..].to_vec(), ..finding };
+        assert_eq!(folder.earlier_sightings(&other), [], "it was found otherwise");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_in_a_finding_is_removed() {
+        let out = tempfile::tempdir().unwrap();
+        let inner = out.path().join("test_data_set_0");
+        fs::create_dir(&inner).unwrap();
+        let strays = [unfinished(&out.path().join(FINDING)), unfinished(&inner.join("input_0.pb"))];
+        let kept = inner.join("output_0.pb");
+        strays.iter().chain([&kept]).for_each(|path| fs::write(path, "").unwrap());
+        remove_unfinished_below(out.path()).unwrap();
+        assert!(kept.is_file() && !strays.iter().any(|stray| stray.exists()));
+    }
+}

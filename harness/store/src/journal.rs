@@ -138,22 +138,20 @@ impl Journal {
         if missing.len() > MAX_MISSING {
             return Err(StoreError::Gap(out.to_owned()));
         }
-        let mut first_undecided = missing.first().copied();
+        let (first_missing, mut has_undecided) = (missing.first().copied().unwrap_or(u64::MAX), false);
         for record in records.by_ref() {
             let record = record?;
             summary.record(&record);
-            let is_early = is_in_order && first_undecided.is_some_and(|first| first < record.index);
+            let is_early = is_in_order && (has_undecided || first_missing < record.index);
             let mut leads_again = |slug: &String| {
                 let is_first = !checked.contains_key(slug);
                 let stored = *checked.entry(slug.clone()).or_insert_with(|| stored(slug));
                 stored == StoredFinding::Unfinished || is_first && stored == StoredFinding::Lost
             };
             let leads_again = record.findings.iter().filter(|slug| leads_again(slug)).count() > 0;
-            if record.waits || leads_again {
-                first_undecided = Some(first_undecided.map_or(record.index, |first| first.min(record.index)));
-            }
-            let is_early = is_early && !record.findings.is_empty();
-            if record.open.is_empty() && !leads_again && !is_early {
+            has_undecided |= record.waits || leads_again;
+            let is_decided = record.open.is_empty() && !leads_again;
+            if is_decided && (record.findings.is_empty() || !is_early) {
                 settled.record(&record);
                 reduced.extend(record.reduced);
             } else {

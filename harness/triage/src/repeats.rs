@@ -349,3 +349,21 @@ fn is_same(one: &Observation, other: &Observation) -> bool {
         && *out_of_bounds == other.out_of_bounds
         && *output_filling == other.output_filling
 }
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{MemoryKind, OutOfBoundsWrite, Stage, Timing};
+
+    use super::*;
+
+    #[test]
+    fn an_observation_that_wrote_out_of_bounds_is_another_one() {
+        let clean = Observation::new(Stage::Execute, Outcome::Ok);
+        let mut later = clean.clone();
+        later.timings.push(Timing { stage: Stage::Execute, micros: 9 });
+        assert!(is_same(&clean, &later));
+        let (stage, memory) = (Stage::Execute, MemoryKind::Device);
+        later.out_of_bounds.push(OutOfBoundsWrite { stage, memory, bytes: 4, offset: 4 });
+        assert!(!is_same(&clean, &later));
+    }
+}

@@ -6,7 +6,8 @@ use crate::{Exit, Failure, installation::with_progress, output::line, paint};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Library names (see `twinfer backends list`; without a version, as in `tensorrt`, the newest of the list), wheels (.whl) that you downloaded, or folders of libraries
+    /// Library names (see `twinfer backends list`; without a version, as in `tensorrt`, the newest of the list), wheels (.whl)
+    /// that you downloaded, or folders of libraries
     #[arg(required = true, value_name = "NAME|PATH")]
     libraries: Vec<String>,
 }
