@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _};
 use twinfer_onnx::{
-    AveragePool, BatchNormalization, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Shapes,
-    Tensor, Transpose, ValueInfo, resolve_axis,
+    AveragePool, BatchNormalization, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Place,
+    Shapes, Tensor, Transpose, ValueInfo, resolve_axis,
 };
 
 use crate::{
@@ -359,5 +359,5 @@ impl<'a> Evaluator<'a> {
 }
 
 fn broken(node: &Node, fault: Broken) -> Unknown {
-    fault.at(format!("node {:?}", node.name)).into()
+    fault.at(Place::Node { name: node.name.clone(), op_type: node.op.op_type() }).into()
 }

@@ -152,6 +152,7 @@ mod tests {
         let index = catalog.add(Arc::new(Identity {
             signature,
             classes,
+            broken_by: None,
             outcomes,
             trigger,
             edits: Vec::new(),

@@ -76,7 +76,7 @@ pub use op::{
 pub use ops::resolve_axis;
 pub use outline::{Outline, OutlineNode};
 pub use partial_graph::{PartialGraph, PartialNode};
-pub use rule::{Broken, Rule, RuleViolation};
+pub use rule::{Broken, Place, Rule, RuleViolation};
 pub use shapes::{MAX_ELEMENTS, MAX_OPSET, MAX_RANK, MIN_OPSET, Shapes, infer_misread_shapes, infer_shapes};
 pub use tensor::{InvalidTensor, Tensor, TensorData, element_count, position, volume};
 pub use tensor_type::TensorType;

@@ -159,10 +159,46 @@ impl fmt::Display for Rule {
 pub struct RuleViolation {
     /// The broken rule.
     pub rule: Rule,
-    /// The node or value, in words for an error message.
-    pub place: String,
+    /// The node or value that breaks it.
+    pub place: Place,
     /// What was found, and what the rule requires.
     pub detail: String,
+}
+
+/// The part of a graph that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The model as a whole.
+    Model,
+    /// A value of the graph.
+    Value(String),
+    /// A node.
+    Node {
+        /// The name of the node.
+        name: String,
+        /// The ONNX operator type of the node.
+        op_type: &'static str,
+    },
+}
+
+impl Place {
+    /// The ONNX operator type of the node; `None` if the place is no node.
+    pub const fn op_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Node { op_type, .. } => Some(op_type),
+            Self::Model | Self::Value(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => f.write_str("the model"),
+            Self::Value(name) => write!(f, "value {name:?}"),
+            Self::Node { name, op_type } => write!(f, "node {name:?} ({op_type})"),
+        }
+    }
 }
 
 /// A broken rule whose node or value is not known yet.
@@ -176,8 +212,8 @@ pub struct Broken {
 
 impl Broken {
     /// Adds the node or value that breaks the rule.
-    pub fn at(self, place: impl Into<String>) -> RuleViolation {
-        RuleViolation { rule: self.rule, place: place.into(), detail: self.detail }
+    pub fn at(self, place: Place) -> RuleViolation {
+        RuleViolation { rule: self.rule, place, detail: self.detail }
     }
 }
 

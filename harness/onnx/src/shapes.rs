@@ -4,7 +4,7 @@ use crate::{
     Dim, Graph, Node, TensorType, ValueInfo,
     geometry::Reading,
     ops::{self, Inputs},
-    rule::{Broken, Rule, RuleViolation, require},
+    rule::{Broken, Place, Rule, RuleViolation, require},
     tensor::volume,
 };
 
@@ -58,7 +58,7 @@ pub fn infer_misread_shapes<'a>(
 fn infer<'a>(graph: &'a Graph, inputs: &[Vec<usize>], reading: Reading) -> Result<Shapes<'a>, RuleViolation> {
     let known = (MIN_OPSET..=MAX_OPSET).contains(&graph.opset);
     require(known, Rule::OpsetKnown, || format!("operator set {}", graph.opset))
-        .map_err(|broken| broken.at("the model"))?;
+        .map_err(|broken| broken.at(Place::Model))?;
     unique_names(graph)?;
     let mut values = HashMap::with_capacity(inputs.len() + graph.initializers.len() + graph.nodes.len());
     for (name, found) in fed(graph, inputs)? {
@@ -94,12 +94,12 @@ fn unique_names(graph: &Graph) -> Result<(), RuleViolation> {
     })
 }
 
-fn value(name: &str) -> String {
-    format!("value {name:?}")
+fn value(name: &str) -> Place {
+    Place::Value(name.to_owned())
 }
 
-fn place(node: &Node) -> String {
-    format!("node {:?} ({})", node.name, node.op.op_type())
+fn place(node: &Node) -> Place {
+    Place::Node { name: node.name.clone(), op_type: node.op.op_type() }
 }
 
 /// The graph's inputs with the types that the caller gives them.
@@ -107,7 +107,7 @@ fn fed<'a>(graph: &'a Graph, inputs: &[Vec<usize>]) -> Result<Vec<(&'a str, Tens
     require(inputs.len() == graph.inputs.len(), Rule::DeclaredInput, || {
         format!("{} tensors for {} inputs", inputs.len(), graph.inputs.len())
     })
-    .map_err(|broken| broken.at("the model"))?;
+    .map_err(|broken| broken.at(Place::Model))?;
     let typed = graph.inputs.iter().zip(inputs);
     Ok(typed
         .map(|(input, shape)| (input.name.as_str(), TensorType { dtype: input.dtype, shape: shape.clone() }))

@@ -198,6 +198,7 @@ mod tests {
     fn catalog_with(cause: Cause, classes: &[&str]) -> Catalog {
         let mut catalog = Catalog::default();
         catalog.add(Arc::new(Identity {
+            broken_by: None,
             signature: signature(cause),
             classes: names(classes),
             outcomes: Vec::new(),

@@ -73,6 +73,7 @@ mod tests {
             error: None,
         };
         Identity {
+            broken_by: None,
             signature,
             classes: Vec::new(),
             outcomes: Vec::new(),

@@ -4,7 +4,7 @@ use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
 use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
-use crate::{classes::classes, provisional::Provisional, symptom::are_of_values};
+use crate::{BrokenBy, classes::classes, provisional::Provisional, symptom::are_of_values};
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Identity {
     pub signature: Signature,
     /// The [classes](crate::classes) of the finding's minimal case.
     pub classes: Vec<String>,
+    /// Where the finding's minimal case breaks a rule; `None` if its graph is valid.
+    pub broken_by: Option<BrokenBy>,
     /// What repeats of the minimal case came to if the finding varies; empty for any other finding.
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
@@ -45,7 +47,8 @@ impl Identity {
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
         let (outcomes, edits) = (Vec::new(), Vec::new());
-        Self { signature, classes: classes(case), outcomes, trigger: None, edits, nodes: describe(case) }
+        let (classes, broken_by, nodes) = (classes(case), BrokenBy::of(case), describe(case));
+        Self { signature, classes, broken_by, outcomes, trigger: None, edits, nodes }
     }
 
     /// Whether both are the same bug: one signature, one explanation, or the minimal case of each satisfies the trigger of the other and
@@ -54,15 +57,16 @@ impl Identity {
         self.matches(&other.signature)
             || self.is_explained_like(other)
             || self.is_triggered_like(other)
-            || self.accepts_like(&other.signature, &other.nodes)
+            || self.accepts_like(&other.signature, other.broken_by.as_ref())
     }
 
     /// Whether a backend that accepts an invalid graph, as the finding says, does the same here: the same rule is broken, by the same
     /// operator.
-    fn accepts_like(&self, signature: &Signature, nodes: &[DescribedNode]) -> bool {
+    fn accepts_like(&self, signature: &Signature, broken_by: Option<&BrokenBy>) -> bool {
         self.signature.kind == Kind::AcceptsInvalid
             && is_alike(&self.signature, signature)
-            && operators(&self.nodes) == operators(nodes)
+            && broken_by.is_some()
+            && self.broken_by.as_ref() == broken_by
     }
 
     /// Whether edits, or wider listed mutants, explain one of both, and one of them may explain the other too.
@@ -162,12 +166,12 @@ impl Identity {
 
     /// Whether a case that looks like this most likely shows the finding.
     pub(crate) fn is_likely(&self, provisional: &Provisional) -> bool {
-        let Provisional { signature, nodes } = provisional;
+        let Provisional { signature, nodes, broken_by } = provisional;
         if self.signature.kind == Kind::Unstable && self.lists(signature) {
             return matches!(&signature.cause, Cause::Graph(present) if self.is_contained_in(present));
         }
         if self.signature.kind == Kind::AcceptsInvalid {
-            return self.accepts_like(signature, nodes);
+            return self.accepts_like(signature, broken_by.as_ref());
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
@@ -207,10 +211,6 @@ fn named(signature: &Signature) -> &[String] {
         Cause::Diagnosis(mutants) | Cause::Fallback { diagnosis: mutants, .. } => mutants,
         Cause::Graph(_) => &[],
     }
-}
-
-fn operators(nodes: &[DescribedNode]) -> Vec<&str> {
-    nodes.iter().map(|node| node.operator.as_str()).collect()
 }
 
 /// Whether two cases with these provisional signatures may reduce to one finding.
@@ -372,6 +372,7 @@ mod tests {
         let provisional = |finding: &Identity| Provisional {
             signature: finding.signature.clone(),
             nodes: finding.nodes.clone(),
+            broken_by: None,
         };
         assert!(padded.is_likely(&provisional(&grouped)), "it is not investigated again");
         assert!(!grouped.is_likely(&provisional(&padded)), "nothing explains it");
@@ -435,6 +436,7 @@ mod tests {
         let provisional = |case: &Case| Provisional {
             signature: signature(Kind::WrongValues, &["Conv"]),
             nodes: describe(case),
+            broken_by: None,
         };
         assert!(finding.is_likely(&provisional(&case(2, 2))));
         assert!(!finding.is_likely(&provisional(&case(4, 1))));
@@ -467,5 +469,36 @@ mod tests {
         let one = accepted(&case(1, 3), &["Conv"], "input-channels");
         assert!(one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "input-channels")));
         assert!(!one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "group-positive")));
+    }
+
+    #[test]
+    fn operators_that_break_no_rule_make_no_other_finding() {
+        let accepted = |case: &Case| {
+            let error = Some("input-channels".to_owned());
+            Identity::of_case(Signature { error, ..signature(Kind::AcceptsInvalid, &["Conv"]) }, case)
+        };
+        let (alone, mut followed) = (case(1, 3), case(1, 3));
+        let relu = |input: &str| Node {
+            name: format!("relu of {input}"),
+            op: Op::Relu,
+            inputs: vec![input.to_owned()],
+            outputs: vec![format!("relu of {input}")],
+        };
+        followed.graph.nodes.push(relu("y"));
+        let (one, other) = (accepted(&alone), accepted(&followed));
+        assert!(one.is_same_as(&other));
+        let provisional = Provisional {
+            signature: other.signature.clone(),
+            nodes: describe(&followed),
+            broken_by: BrokenBy::of(&followed),
+        };
+        assert!(one.is_likely(&provisional), "it is not investigated");
+        let undefined = |mut case: Case| {
+            case.expectation = Expectation::Invalid("value-defined".to_owned());
+            case.graph.nodes.insert(0, relu("nothing"));
+            let error = Some("value-defined".to_owned());
+            Identity::of_case(Signature { error, ..signature(Kind::AcceptsInvalid, &["Conv"]) }, &case)
+        };
+        assert!(undefined(alone).is_same_as(&undefined(followed)), "no operator breaks it");
     }
 }

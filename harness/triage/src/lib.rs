@@ -22,6 +22,7 @@
 //! let identity = Identity {
 //!     signature: signature_of_minimal,
 //!     classes,
+//!     broken_by: None,
 //!     outcomes: Vec::new(),
 //!     trigger: None,
 //!     edits: Vec::new(),
@@ -33,6 +34,7 @@
 //! assert_eq!(catalog.find_likely(&signature(&["ConvTranspose", "strides"]).into()), None);
 //! ```
 
+mod broken_by;
 mod cancellation;
 mod catalog;
 mod causes;
@@ -68,6 +70,7 @@ mod triage_result;
 mod trials;
 mod witness;
 
+pub use broken_by::BrokenBy;
 pub use cancellation::{Cancellation, Purpose};
 pub use catalog::Catalog;
 pub use classes::classes;
