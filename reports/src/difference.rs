@@ -201,7 +201,7 @@ impl Reporter for RunFindings {
         self.report.on_event(event);
         match event {
             Event::CaseFinished { record } => self.record(record),
-            Event::FindingRecorded { slug, .. } => {
+            Event::FindingRecorded { slug, .. } | Event::FindingRestored { slug, .. } => {
                 self.by_slug.entry(slug.clone()).or_default();
             }
             _ => {}

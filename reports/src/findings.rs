@@ -28,6 +28,11 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons
 }
 
+/// The digits that end the name of a finding's folder.
+pub(crate) fn digest(slug: &str) -> &str {
+    slug.rsplit('-').next().unwrap_or(slug)
+}
+
 /// The number of runs after which a case with one outcome counts as stable.
 const ALL_REPEATS: u32 = 10;
 

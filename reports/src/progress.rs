@@ -3,11 +3,14 @@ use std::{collections::BTreeSet, io::Write};
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use twinfer_case::{
-    Budget, Event, Finding, Investigating, Reach, RunInfo, StartingWorkers, Summary, printable_message,
+    Budget, Cause, Event, Finding, Investigating, Reach, RunInfo, Signature, StartingWorkers, Summary,
+    printable_message,
 };
 
 use crate::{
     Reporter,
+    findings::digest,
+    meaning::meaning,
     numbers::{bytes, count, counted, duration, rate, short},
     reach::remark,
     styled::Styled,
@@ -19,6 +22,8 @@ pub struct Progress {
     budget: Budget,
     /// Folder names of the findings so far.
     findings: BTreeSet<String>,
+    /// Whether the findings of a resumed campaign are still to be announced.
+    restored: bool,
 }
 
 enum View {
@@ -43,7 +48,7 @@ impl Progress {
     }
 
     fn new(view: View) -> Self {
-        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new() }
+        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new(), restored: false }
     }
 
     fn started(&mut self, run: &RunInfo) {
@@ -85,12 +90,21 @@ impl Progress {
         }
     }
 
+    /// Prints once what a resumed campaign has come to before.
+    fn announce_restored(&mut self, cases: u64) {
+        if std::mem::take(&mut self.restored) {
+            let cases = counted(cases, "case", "cases");
+            let findings = counted(self.findings.len() as u64, "finding", "findings");
+            self.print(&Styled::plain(format!("resumed: {cases} and {findings} from before")));
+        }
+    }
+
     /// Prints a finding, or the variant that shows it as well if the finding is recorded again.
     fn found(&mut self, slug: &str, finding: &Finding, new: bool) {
         let again = !self.findings.insert(slug.to_owned());
         let line = if let Some(seen) = finding.seen_in.last().filter(|_| again) {
             on_stderr("also seen in", &Style::new().dim())
-                + Styled::plain(format!(" {}: {}", seen.variant, finding.signature))
+                + Styled::plain(format!(" {}: {} · {}", seen.variant, meaning(finding.kind), digest(slug)))
         } else {
             let mark = if new {
                 on_stderr("finding", &Style::new().red().bold())
@@ -98,7 +112,10 @@ impl Progress {
                 on_stderr("known finding", &Style::new().dim())
             };
             let only = if finding.only_poisoned { " (seen only with poisoned memory)" } else { "" };
-            mark + Styled::plain(format!(" {}{only}: {}", finding.signature, short(&finding.graph)))
+            let backend = finding.signature.backend.label();
+            let (what, graph) = (meaning(finding.kind), short(&finding.graph));
+            let cause = cause(&finding.signature).map_or_else(String::new, |cause| format!("{cause} · "));
+            mark + Styled::plain(format!(": {what}{only} · {backend} · {} · {cause}{graph}", digest(slug)))
         };
         self.print(&line);
     }
@@ -115,11 +132,18 @@ impl Reporter for Progress {
         match event {
             Event::CampaignStarted { run } => self.started(run),
             Event::Progress { summary, waiting, investigating, starting } => {
+                self.announce_restored(summary.earlier);
                 let findings = self.findings.len() as u64;
                 let (waiting, starting) = (*waiting, *starting);
                 self.progressed(&State { summary, waiting, findings, investigating, starting });
             }
-            Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
+            Event::FindingRecorded { slug, finding, new } => {
+                self.found(slug, finding, *new);
+            }
+            Event::FindingRestored { slug, .. } => {
+                self.restored = true;
+                self.findings.insert(slug.clone());
+            }
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
                 let lost = format!("{variant}: worker lost in {stage}{case} and replaced: {reason}");
@@ -152,6 +176,15 @@ impl Reporter for Progress {
             | Event::CaseFinished { .. }
             | Event::Investigated { .. } => {}
         }
+    }
+}
+
+/// Why the backend diverges, if that is known.
+fn cause(signature: &Signature) -> Option<String> {
+    match &signature.cause {
+        Cause::Diagnosis(mutants) => Some(mutants.join(" or ")),
+        Cause::Fallback { operator, reason, .. } => Some(format!("{operator}: {}", reason.clause())),
+        Cause::Graph(_) => None,
     }
 }
 

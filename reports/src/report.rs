@@ -219,6 +219,7 @@ impl Reporter for Report {
                 self.end = Some(end.clone());
             }
             Event::FindingRecorded { slug, finding, new } => self.record(slug, finding, *new),
+            Event::FindingRestored { slug, finding } => self.record(slug, finding, true),
             Event::WorkerLost { variant, stage, reason, .. } => {
                 self.lost.push(Lost { variant: variant.clone(), stage: *stage, reason: reason.clone() });
             }

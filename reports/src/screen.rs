@@ -170,7 +170,7 @@ fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
 
 /// The digits that end the name of a finding, if no other finding has them; otherwise the whole name.
 fn id<'a>(report: &Report, slug: &'a str) -> &'a str {
-    let digits = slug.rsplit('-').next().unwrap_or(slug);
+    let digits = findings::digest(slug);
     let is_digest = digits.len() == 8 && digits.chars().all(|c| c.is_ascii_hexdigit());
     let same = report.findings.iter().filter(|other| other.slug.ends_with(digits)).count();
     if is_digest && same == 1 { digits } else { slug }

@@ -15,7 +15,7 @@ use std::{
 
 use twinfer_case::{
     Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, RunEnd, SegmentCounts,
-    Signature, Summary, VariantRecord, Verdict,
+    Signature, StartingWorkers, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
@@ -249,6 +249,28 @@ fn progress_without_terminal_prints_every_ten_seconds() {
         progress.on_event(&event);
     }
     insta::assert_snapshot!(out.text());
+}
+
+#[test]
+fn findings_of_a_resumed_campaign_are_counted_and_not_listed_again() {
+    let out = Shared::default();
+    let mut progress = Progress::lines(out.clone());
+    let summary = Summary { cases: 150, earlier: 150, ..Summary::default() };
+    for event in fixture::events() {
+        if let Event::FindingRecorded { slug, finding, .. } = event {
+            progress.on_event(&Event::FindingRestored { slug, finding });
+        }
+    }
+    for _ in 0..2 {
+        let (investigating, starting) = (Vec::new(), StartingWorkers::default());
+        let summary = summary.clone();
+        progress.on_event(&Event::Progress { summary, waiting: 0, investigating, starting });
+    }
+    let text = out.text();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[0], "resumed: 150 cases and 3 findings from before");
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[1].contains("3 findings"), "{text}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Campaign {
         }
         sink(&Event::CampaignStarted { run: run.clone() });
         for (slug, finding) in state.findings.ours() {
-            sink(&Event::FindingRecorded { slug: slug.to_owned(), finding: finding.clone(), new: true });
+            sink(&Event::FindingRestored { slug: slug.to_owned(), finding: finding.clone() });
         }
         let mut workforce = Vec::new();
         let ended = self.dispatch(first, &run.variants, (&known, forecast), (state, earlier), &mut |event| {

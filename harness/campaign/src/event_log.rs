@@ -19,6 +19,7 @@ pub fn log(event: &Event) {
         Event::FindingRecorded { slug, finding, new } => {
             info!(slug, new, case = finding.provenance.as_ref().map(|one| one.index), "finding recorded");
         }
+        Event::FindingRestored { slug, .. } => info!(slug, "finding restored"),
         Event::CampaignFinished { summary, end } => log_end(summary, end),
         // logged with their process, device or investigation by the code that sends them
         Event::WorkerStarted { .. }

@@ -104,6 +104,13 @@ pub enum Event {
         /// Whether its signature was unknown before this campaign.
         new: bool,
     },
+    /// A finding that a resumed campaign made before it was interrupted.
+    FindingRestored {
+        /// The finding's folder name.
+        slug: String,
+        /// The finding.
+        finding: Finding,
+    },
     /// The state of the campaign, a few times a second at most.
     Progress {
         /// Counts so far.

@@ -199,7 +199,9 @@ impl Outcome {
     /// The findings in the order in which they were recorded.
     pub fn findings(&self) -> Vec<Finding> {
         let recorded = |event: &Event| match event {
-            Event::FindingRecorded { finding, .. } => Some(finding.clone()),
+            Event::FindingRecorded { finding, .. } | Event::FindingRestored { finding, .. } => {
+                Some(finding.clone())
+            }
             _ => None,
         };
         self.events.iter().filter_map(recorded).collect()
