@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the JSON form of a difference.
-const DIFFERENCE_FORMAT: u32 = 4;
+const DIFFERENCE_FORMAT: u32 = 5;
 
 /// The word that introduces findings that vary from run to run.
 const VARIES: &str = "varies";
@@ -60,6 +60,8 @@ pub struct ComparedRun {
     pub name: String,
     /// The variants with the name and version of each backend.
     pub variants: Vec<(Variant, String)>,
+    /// The seed that drew the cases; `None` if they were given.
+    pub seed: Option<u64>,
     /// Cases with a verdict.
     pub cases: u64,
     /// Cases of these that differ and were not investigated.
@@ -94,7 +96,7 @@ impl Difference {
             varying: [then.varying(now), now.varying(then)],
         };
         if difference.common == 0 {
-            difference.uncompared.push("no case is in both runs".to_owned());
+            difference.uncompared.push(format!("no case is in both runs{}", difference.seeds()));
         }
         for was in absent {
             let is = now.shown_by(then.cases_of(&was.slug), then.backend_of(&was.slug));
@@ -105,6 +107,14 @@ impl Difference {
             }
         }
         difference
+    }
+
+    /// That the cases of both runs were drawn with other seeds, as the end of a sentence; empty if they were not.
+    fn seeds(&self) -> String {
+        match self.runs.each_ref().map(|run| run.seed) {
+            [Some(one), Some(other)] if one != other => format!(": their seeds are {one} and {other}"),
+            _ => String::new(),
+        }
     }
 
     /// The difference as text for a terminal.
@@ -225,7 +235,9 @@ impl RunFindings {
         let variants = self.report.run.iter().flat_map(|run| &run.variants);
         let variants = variants.map(|info| (info.variant.clone(), self.report.backend(&info.variant)));
         let (cases, open) = (self.report.summary.cases, self.report.summary.open);
-        ComparedRun { name: name.to_owned(), variants: variants.collect(), cases, open }
+        let drawn = self.report.run.as_ref().filter(|run| !run.families.is_empty());
+        let seed = drawn.map(|run| run.seed);
+        ComparedRun { name: name.to_owned(), variants: variants.collect(), seed, cases, open }
     }
 
     /// Why variants of the run were compared on no case, each line with the name of the run.

@@ -473,6 +473,27 @@ fn finding_whose_cases_the_other_run_did_not_investigate_is_open() {
 }
 
 #[test]
+fn runs_of_two_seeds_without_a_common_case_name_the_seeds() {
+    let run = |seed: u64| {
+        let mut findings = RunFindings::default();
+        for event in fixture::events() {
+            if let Event::CampaignStarted { mut run } = event {
+                run.seed = seed;
+                findings.on_event(&Event::CampaignStarted { run });
+            }
+        }
+        findings
+    };
+    let text = |one: &RunFindings, other: &RunFindings| {
+        Difference::between(("then", one), ("now", other)).render(Format::Terminal).unwrap()
+    };
+    let [one, other] = [run(5), run(6)];
+    let differ = text(&one, &other);
+    assert!(differ.contains("no case is in both runs: their seeds are 5 and 6"), "{differ}");
+    assert!(!text(&one, &one).contains("seeds"));
+}
+
+#[test]
 fn cases_that_stay_open_say_why() {
     let mut report = Report::of(&fixture::events());
     assert!(Format::Terminal.render(&report).contains("1 not investigated (time budget exhausted)"));

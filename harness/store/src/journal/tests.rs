@@ -1,5 +1,7 @@
 use std::{io, path::Path};
 
+use twinfer_case::{Description, Stage, VariantInfo};
+
 use super::*;
 
 fn run() -> RunInfo {
@@ -332,12 +334,15 @@ fn runs_that_lack_most_cases_or_differ_in_settings_are_not_resumed() {
         _ => panic!("it is resumed"),
     };
     let mut other = RunInfo { seed: 2, shard: (1, 2), ..recorded.clone() };
-    assert_eq!(refused(&other), "seed: 1, now 2; shard: [0,1], now [1,2]");
+    assert_eq!(refused(&other), "seed: 1, now 2; shard: 0/1, now 1/2");
     other = recorded;
     other
         .libraries
         .push(serde_json::from_value(serde_json::json!({"name": "a", "version": "1", "files": []})).unwrap());
-    assert_eq!(refused(&other), "libraries.a: absent, now present");
+    assert_eq!(refused(&other), "now with a");
+    let description = Description::new("", "", Stage::Execute);
+    other.variants.push(VariantInfo { variant: "trt".parse().unwrap(), description, rung_of: None });
+    assert_eq!(refused(&other), "now with trt", "which needs a");
 }
 
 #[test]
