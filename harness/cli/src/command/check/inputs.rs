@@ -13,7 +13,11 @@ const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 /// Parses `NAME=N`, such as `batch=4`.
 pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
     let (name, extent) = text.split_once('=').ok_or("give NAME=N, such as batch=4")?;
-    let extent = extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
+    let extent: usize =
+        extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
+    if extent == 0 {
+        return Err("a dimension of 0 leaves no values to compare: give at least 1".to_owned());
+    }
     Ok((name.to_owned(), extent))
 }
 
@@ -142,6 +146,15 @@ mod tests {
                 outputs: vec!["y".to_owned()],
             }],
             outputs: vec![value("y", Dim::Fixed(3))],
+        }
+    }
+
+    #[test]
+    fn extents_are_positive_whole_numbers() {
+        assert_eq!(parse_extent("batch=4"), Ok(("batch".to_owned(), 4)));
+        for (text, reason) in [("batch", "NAME=N"), ("batch=x", "whole number"), ("batch=0", "at least 1")] {
+            let refusal = parse_extent(text).unwrap_err();
+            assert!(refusal.contains(reason), "{refusal}");
         }
     }
 
