@@ -22,6 +22,7 @@ use self::{
     variant_workers::VariantWorkers,
 };
 use crate::{
+    memory,
     outbox::{Message, Outbox},
     process::WorkerProcess,
 };
@@ -156,7 +157,8 @@ impl<'scope, 'env> Autoscaler<'scope, 'env> {
         if let Some(idle) = idle.filter(|_| are_wanted && !are_starting) {
             self.capacity = self.capacity.map(|capacity| capacity.with_idle_cores(idle));
             let on_devices = self.capacity.map(|capacity| capacity.on_devices);
-            debug!(idle = idle.0, cores = idle.1, on_devices, "capacity for devices follows idle cores");
+            let (idle, cores, available_bytes) = (idle.0, idle.1, memory::available());
+            debug!(idle, cores, on_devices, available_bytes, "capacity for devices follows idle cores");
         }
     }
 

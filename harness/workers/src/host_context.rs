@@ -6,11 +6,15 @@ use std::{
 
 use twinfer_case::StartingWorkers;
 
-use crate::{device::Device, idle::IdleRegistry, process::watchdog::Watchdog, semaphore::Semaphore};
+use crate::{
+    device::Device, host_memory::HostMemory, idle::IdleRegistry, process::watchdog::Watchdog,
+    semaphore::Semaphore,
+};
 
-/// What the workers of all variants on this machine share: the watchdog, the devices, and a bound on how many start at once.
+/// What the workers of all variants on this machine share: the watchdog, the memory, the devices, and a bound on how many start at once.
 pub struct HostContext {
     watchdog: Watchdog,
+    memory: Arc<HostMemory>,
     starts: Arc<Semaphore>,
     /// By name; workers without a named device count as sharing one.
     devices: Mutex<BTreeMap<Option<String>, Arc<Device>>>,
@@ -25,6 +29,7 @@ impl HostContext {
         let starts = Arc::new(Semaphore::for_worker_starts());
         Self {
             watchdog: Watchdog::start(),
+            memory: Arc::new(HostMemory::of_machine()),
             starts,
             devices: Mutex::default(),
             places: None,
@@ -62,6 +67,11 @@ impl HostContext {
     /// The watchdog of all workers.
     pub(crate) const fn watchdog(&self) -> &Watchdog {
         &self.watchdog
+    }
+
+    /// The memory of all workers.
+    pub(crate) const fn memory(&self) -> &Arc<HostMemory> {
+        &self.memory
     }
 
     /// The semaphore that bounds how many workers start at once.

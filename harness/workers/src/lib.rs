@@ -32,6 +32,7 @@ mod device_pools;
 mod error;
 mod executor;
 mod host_context;
+mod host_memory;
 mod idle;
 mod limits;
 mod loss;

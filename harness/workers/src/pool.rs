@@ -4,7 +4,7 @@ pub mod trial;
 use std::{
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -21,8 +21,10 @@ use crate::{
     device::{Device, DevicePlace, health::DeviceHealth, occupancy::Occupancy},
     error::WorkerError,
     host_context::HostContext,
+    host_memory::HostMemory,
     idle::IdleRegistry,
     loss::Loss,
+    memory,
     process::{
         SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
         watchdog::Watchdog,
@@ -45,6 +47,9 @@ const PAUSES: [Duration; ATTEMPTS - 1] =
 /// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+/// How long a worker waits for memory that other workers hold.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
     variant: TrustedVariant,
@@ -54,6 +59,9 @@ pub struct WorkerPool {
     device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
+    memory: Arc<HostMemory>,
+    /// The most bytes that a worker held once it had started, whatever memory it starts with; 0 before one has.
+    start_bytes: Arc<AtomicU64>,
     /// Bounds how many workers start at once.
     starts: Arc<Semaphore>,
     idle: IdleRegistry,
@@ -86,6 +94,8 @@ impl WorkerPool {
             device: Arc::new(Device::new(None, None)),
             deadlines,
             watchdog: host.watchdog().clone(),
+            memory: Arc::clone(host.memory()),
+            start_bytes: Arc::default(),
             starts: Arc::clone(host.starts()),
             idle: host.idle().clone(),
             spares,
@@ -109,6 +119,8 @@ impl WorkerPool {
             device: Arc::clone(&self.device),
             deadlines: self.deadlines,
             watchdog: self.watchdog.clone(),
+            memory: Arc::clone(&self.memory),
+            start_bytes: Arc::clone(&self.start_bytes),
             starts: Arc::clone(&self.starts),
             idle: self.idle.clone(),
             spares,
@@ -267,12 +279,22 @@ impl WorkerPool {
         let permitted = begun.elapsed();
         let make_room = || self.idle.make_room(&self.device);
         let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
+        let placed = begun.elapsed();
+        let _memory = self.memory.promise(self.start_bytes(), make_room, MEMORY_PATIENCE);
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
             let permit_millis = permitted.as_millis() as u64;
-            let place_millis = waited.saturating_sub(permitted).as_millis() as u64;
+            let place_millis = placed.saturating_sub(permitted).as_millis() as u64;
+            let memory_millis = waited.saturating_sub(placed).as_millis() as u64;
             let variant = self.variant.to_string();
-            debug!(variant, ?priority, permit_millis, place_millis, "start of a worker waited");
+            debug!(
+                variant,
+                ?priority,
+                permit_millis,
+                place_millis,
+                memory_millis,
+                "start of a worker waited"
+            );
         }
         self.start_process(place)
     }
@@ -291,6 +313,8 @@ impl WorkerPool {
         let worker =
             WorkerProcess::start(launch, &self.variant, self.pattern, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
+        let bytes = memory::private_bytes(worker.pid()).unwrap_or(0);
+        self.start_bytes.fetch_max(bytes, Ordering::Relaxed);
         let worker = worker.on_device(&self.device, place);
         self.check_description(&worker)?;
         self.record_occupancy(&worker);
@@ -311,6 +335,7 @@ impl WorkerPool {
     fn start_spare(&self, mut spare: StartingSpare) {
         let _permit = self.starts.acquire(Priority::Spare);
         let Some(place) = self.device.try_enter() else { return };
+        let Some(_memory) = self.memory.try_promise(self.start_bytes()) else { return };
         spare.spawn();
         match self.start_process(place) {
             Ok(worker) => {
@@ -321,6 +346,10 @@ impl WorkerPool {
                 debug!(variant = self.variant.to_string(), reason = error.to_string(), "spare did not start");
             }
         }
+    }
+
+    fn start_bytes(&self) -> u64 {
+        self.start_bytes.load(Ordering::Relaxed)
     }
 
     /// Rejects a worker that is not what the first one was: its verdicts would be about something else.

@@ -1,0 +1,138 @@
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::memory;
+
+/// One part in this many of the memory stays free, for the files that all processes read. A machine that has to read the code of libraries
+/// again and again stands still.
+const FREE_SHARE: u64 = 10;
+
+/// Workers that need less start whether or not memory is short.
+const SMALL: u64 = 256 << 20;
+
+/// How often the memory is looked at while it is short.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The memory that all workers on this machine share.
+pub struct HostMemory {
+    /// Bytes that are available now; `None` if the system does not report it.
+    available: Box<dyn Fn() -> Option<u64> + Send + Sync>,
+    /// Bytes that stay free.
+    free: u64,
+    /// Bytes that starting workers will need.
+    promised: Mutex<u64>,
+}
+
+/// The memory that a starting worker will need, which no other one gets until this is dropped.
+pub struct MemoryPromise<'a> {
+    memory: &'a HostMemory,
+    bytes: u64,
+}
+
+impl HostMemory {
+    /// The memory of this machine, or of the control group of this process.
+    pub fn of_machine() -> Self {
+        Self::new(memory::available, memory::total().unwrap_or(0) / FREE_SHARE)
+    }
+
+    fn new(available: impl Fn() -> Option<u64> + Send + Sync + 'static, free: u64) -> Self {
+        Self { available: Box::new(available), free, promised: Mutex::default() }
+    }
+
+    /// Promises so many bytes; `None` if they are not available.
+    pub fn try_promise(&self, bytes: u64) -> Option<MemoryPromise<'_>> {
+        let mut promised = self.promised();
+        let is_enough = |available| available >= self.free + *promised + bytes;
+        if bytes >= SMALL && !(self.available)().is_none_or(is_enough) {
+            return None;
+        }
+        *promised += bytes;
+        drop(promised);
+        Some(MemoryPromise { memory: self, bytes })
+    }
+
+    /// Promises so many bytes. While they are not available, `make_room` is called, which ends a worker or returns false, and others are
+    /// waited for, but no longer than `patience`: another program may hold the memory.
+    pub fn promise(&self, bytes: u64, make_room: impl Fn() -> bool, patience: Duration) -> MemoryPromise<'_> {
+        let begun = Instant::now();
+        loop {
+            if let Some(promise) = self.try_promise(bytes) {
+                return promise;
+            }
+            if make_room() {
+                continue;
+            }
+            if begun.elapsed() >= patience {
+                *self.promised() += bytes;
+                return MemoryPromise { memory: self, bytes };
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    fn promised(&self) -> MutexGuard<'_, u64> {
+        self.promised.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for MemoryPromise<'_> {
+    fn drop(&mut self) {
+        *self.memory.promised() -= self.bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use super::*;
+
+    const GIGABYTE: u64 = 1 << 30;
+
+    /// Memory of which so many gigabytes are available and two stay free.
+    fn with_available(gigabytes: u64) -> (HostMemory, Arc<AtomicU64>) {
+        let available = Arc::new(AtomicU64::new(gigabytes * GIGABYTE));
+        let now = Arc::clone(&available);
+        (HostMemory::new(move || Some(now.load(Ordering::Relaxed)), 2 * GIGABYTE), available)
+    }
+
+    #[test]
+    fn memory_is_promised_once_and_some_stays_free() {
+        let (memory, _) = with_available(9);
+        let first = memory.try_promise(4 * GIGABYTE);
+        assert!(first.is_some());
+        assert!(memory.try_promise(4 * GIGABYTE).is_none(), "three are left");
+        assert!(memory.try_promise(SMALL - 1).is_some());
+        drop(first);
+        assert!(memory.try_promise(4 * GIGABYTE).is_some());
+    }
+
+    #[test]
+    fn idle_workers_make_room_one_by_one() {
+        let (memory, available) = with_available(1);
+        let ended = AtomicU64::new(0);
+        let end_one = || {
+            ended.fetch_add(1, Ordering::Relaxed);
+            available.fetch_add(3 * GIGABYTE, Ordering::Relaxed);
+            true
+        };
+        drop(memory.promise(4 * GIGABYTE, end_one, Duration::from_mins(1)));
+        assert_eq!(ended.into_inner(), 2, "seven of the six that are needed are available");
+    }
+
+    #[test]
+    fn worker_starts_although_no_memory_becomes_free() {
+        let (memory, _) = with_available(1);
+        let promise = memory.promise(4 * GIGABYTE, || false, Duration::ZERO);
+        assert!(memory.try_promise(SMALL).is_none());
+        drop(promise);
+        let unknown = HostMemory::new(|| None, GIGABYTE);
+        assert!(unknown.try_promise(u64::MAX / 2).is_some());
+    }
+}
