@@ -8,7 +8,11 @@ import pathlib
 import sys
 import tempfile
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    print(error)
+    sys.exit(2)
 
 MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
 FOLDER = tempfile.TemporaryDirectory()

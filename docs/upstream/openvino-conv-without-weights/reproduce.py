@@ -7,7 +7,11 @@ import os
 import pathlib
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    print(error)
+    sys.exit(2)
 
 MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
 INPUTS = {

@@ -6,7 +6,11 @@ Exit status: 1, the bug shows; 0, it does not; 2, a package is missing. `reprodu
 import pathlib
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    print(error)
+    sys.exit(2)
 
 MODEL = str(pathlib.Path(__file__).with_name("model.onnx"))
 INPUTS = {

@@ -7,7 +7,11 @@ No GPU is needed: TensorRT-RTX only parses the model.
 import pathlib
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    print(error)
+    sys.exit(2)
 
 MODEL = pathlib.Path(__file__).with_name("model.onnx")
 INPUTS = {
