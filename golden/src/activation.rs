@@ -14,7 +14,8 @@ use crate::{
 };
 
 /// Roundings of a Sigmoid, each of a number of up to 1: backends compute an exponential or a hyperbolic tangent, off by some units in
-/// the last place, a sum and a quotient.
+/// the last place, a sum and a quotient. CUDA's fastest functions, `__expf` and `__fdividef`, take up to six (errors in units in the last
+/// place: CUDA C++ Programming Guide, "Intrinsic Functions").
 const SIGMOID_ROUNDINGS: f64 = 16.0;
 
 /// Roundings of a HardSwish: the factor 1/6, its product with x, the sum and the product, each twice where a backend divides by 6 or
@@ -207,4 +208,27 @@ pub fn hard_swish(x: &Value, arithmetic: Arithmetic) -> (Value, Vec<&'static Ent
     });
     let touched = value.settle(decided.collect::<Vec<_>>());
     (value, touched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most roundings that a Sigmoid of `x` takes with CUDA's `__expf` and `__fdividef`.
+    fn roundings_of_fast_functions(x: f64) -> f64 {
+        const PER_UNIT: f64 = 2.0;
+        let exponential = (-x).exp();
+        let units_of_exponential = 2.0 + (1.173 * x).abs().floor();
+        let sum = exponential / (1.0 + exponential) * units_of_exponential * PER_UNIT + 1.0;
+        let quotient = 2.0 * PER_UNIT;
+        (sum + quotient) / (1.0 + exponential)
+    }
+
+    #[test]
+    fn fast_functions_of_cuda_compute_a_sigmoid_within_its_bound() {
+        let most =
+            (-8700..=8700).map(|x| roundings_of_fast_functions(f64::from(x) / 100.0)).fold(0.0, f64::max);
+        assert!((5.0..=6.0).contains(&most), "{most}");
+        assert!(2.0 * most < SIGMOID_ROUNDINGS);
+    }
 }
