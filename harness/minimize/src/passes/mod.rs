@@ -44,6 +44,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "attribute nearer to its default", propose: attributes::toward_default },
     Pass { name: "attribute in canonical form", propose: attributes::canonical },
     Pass { name: "computed parameter to initializer", propose: parameters::fold },
+    Pass { name: "computed parameter by Identity", propose: parameters::by_identity },
     Pass { name: "input to initializer", propose: parameters::fix_input },
     Pass { name: "no TF32", propose: parameters::forbid_tf32 },
     Pass { name: "simpler values", propose: values::simplify },

@@ -118,7 +118,7 @@ fn declared(name: &str, like: Vec<Dim>, extents: &[usize]) -> Vec<Dim> {
 }
 
 /// 1, 2, 3 and so on up to 7, and again.
-fn small_integers(dtype: DataType, shape: &[usize]) -> Option<Tensor> {
+pub fn small_integers(dtype: DataType, shape: &[usize]) -> Option<Tensor> {
     let integers = successors(Some(1.0), |value| Some(value % 7.0 + 1.0));
     let values: Vec<f64> = integers.take(shape.iter().product()).collect();
     Tensor::from_f64(dtype, shape.to_vec(), &values).ok()

@@ -1,7 +1,7 @@
 use twinfer_case::{Case, Request, TensorSource};
 use twinfer_onnx::{Graph, Initializer, Node, Op, Tensor};
 
-use super::candidates::Candidates;
+use super::{candidates::Candidates, nodes::small_integers};
 use crate::fit::Baseline;
 
 /// Each convolution without its bias, or without the empty name that stands for one.
@@ -21,6 +21,30 @@ pub fn fold<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let all =
         (!computed.is_empty()).then(|| computed.iter().fold(case.clone(), |case, found| with(&case, found)));
     Box::new(all.into_iter().chain(computed.into_iter().map(|found| with(case, &found))))
+}
+
+/// Each node that computes on initializers alone replaced by an `Identity` of small integers: what matters may be only that something
+/// computes a parameter.
+pub fn by_identity<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a> {
+    let graph = &case.graph;
+    let is_constant = |name: &String| name.is_empty() || graph.initializer(name).is_some();
+    let computes = move |node: &Node| {
+        !matches!(node.op, Op::Identity | Op::Constant(_) | Op::QuantizeLinear(_))
+            && node.inputs.iter().all(is_constant)
+            && node.inputs.first().is_some_and(|name| graph.readers(name).count() == 1)
+    };
+    let places = (0..graph.nodes.len()).filter(move |place| computes(&graph.nodes[*place]));
+    Box::new(places.filter_map(|place| {
+        let mut case = case.clone();
+        let node = &mut case.graph.nodes[place];
+        let extents = baseline.extents(node.outputs.first()?)?.first()?;
+        node.op = Op::Identity;
+        node.inputs.truncate(1);
+        let read = node.inputs.first()?;
+        let initializer = case.graph.initializers.iter_mut().find(|one| one.name == *read)?;
+        initializer.tensor = small_integers(case.request.precision, extents)?;
+        Some(case)
+    }))
 }
 
 /// Each input of the graph but the first as an initializer, of what the first run feeds.
