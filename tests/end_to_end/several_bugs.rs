@@ -1,5 +1,8 @@
 //! A backend with bugs in two operators: nearly every case with one of the operators has the other one as well, and shows its bug.
 
+use std::fs;
+
+use twinfer_case::Kind;
 use twinfer_tests::no_findings;
 
 use crate::{culprit::adapter, planted::findings, twinfer};
@@ -26,4 +29,35 @@ fn bug_is_explained_beside_a_bug_of_another_operator() {
     let trigger = finding.trigger.as_ref().expect("it is one of QuantizeLinear");
     assert!(trigger.is_sufficient(), "{trigger}");
     assert_eq!(trigger.condition(), "QuantizeLinear");
+}
+
+/// TensorRT-RTX ignores `output_shape` beside `auto_pad`, so that an Add refuses what a ConvTranspose gives it.
+#[test]
+fn refusal_that_follows_from_a_wrong_shape_is_that_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let outcome = twinfer(&[
+        "fuzz",
+        "--backends",
+        "golden,trt-rtx",
+        "--distribution",
+        "baseline",
+        "--seed",
+        "2611277",
+        "--shard",
+        "85/1000",
+        "--cases",
+        "1",
+        "--known",
+        no_findings(),
+        "--out",
+        out.to_str().unwrap(),
+    ])
+    .run();
+    let findings = findings(&out);
+    let [finding] = &findings[..] else { panic!("{}", outcome.shown()) };
+    assert_eq!(finding.kind, Kind::WrongShape, "{}", outcome.shown());
+    assert_eq!(finding.diagnosis, ["output-shape-ignored"]);
+    let journal = fs::read_to_string(out.join("journal.jsonl")).unwrap();
+    assert!(journal.contains("rejects-valid") && journal.contains(&finding.signature.slug()), "{journal}");
 }

@@ -51,5 +51,6 @@ mod reducer;
 mod selection;
 
 pub use complexity::Complexity;
+pub use edit::prune;
 pub use growth::grown;
 pub use reducer::{Minimized, Reducer, Reduction, minimize};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Expectation, Run, TensorSource, materialize};
 use twinfer_golden::evaluate;
+use twinfer_minimize::prune;
 use twinfer_onnx::{Dim, Graph, Initializer, Node, Shapes, Tensor, ValueInfo, infer_shapes};
 
 /// The nodes of `case` as cases of their own, in the order of the graph. A node of constants alone is tried on an input first, then on
@@ -20,6 +21,26 @@ pub fn isolated(case: &Case) -> Vec<Case> {
         [on_input, values.alone(node, &values.fed(node))]
     };
     case.graph.nodes.iter().flat_map(alone).flatten().collect()
+}
+
+/// A node and what is left of its case without it.
+pub struct CutOut {
+    /// The node as a case of its own.
+    pub node: Case,
+    /// The case in which the value that golden computes for the node's output is an input.
+    pub rest: Case,
+}
+
+/// Each convolution and pooling of `case` whose output other nodes read, cut out of it. Nothing for a case that is not valid, and for one that
+/// golden cannot evaluate.
+pub fn cut_out(case: &Case) -> Vec<CutOut> {
+    let Some(values) = Values::of(case).filter(|_| case.expectation == Expectation::Valid) else {
+        return Vec::new();
+    };
+    let nodes = case.graph.nodes.iter().filter(|node| node.op.window().is_some());
+    let cut_out =
+        |node| Some(CutOut { node: values.alone(node, &values.fed(node))?, rest: values.without(node)? });
+    nodes.filter_map(cut_out).collect()
 }
 
 /// The nodes of `case` that are of one of `operators`, as cases of their own. What depends on inputs of `case` is an input. Nothing for a case
@@ -94,6 +115,20 @@ impl<'a> Values<'a> {
         };
         let runs = self.runs.iter().map(run).collect::<Option<_>>()?;
         Some(Case { graph, runs, provenance: None, ..self.case.clone() })
+    }
+
+    /// The case with the output of `node` as an input; `None` if no other node reads it.
+    fn without(&self, node: &Node) -> Option<Case> {
+        let output = node.outputs.first()?;
+        let mut case = self.case.clone();
+        case.graph.readers(output).next()?;
+        case.graph.nodes.retain(|other| other.outputs != node.outputs);
+        case.graph.inputs.push(self.declared(output)?);
+        for (run, values) in case.runs.iter_mut().zip(&self.runs) {
+            run.inputs.push(TensorSource::Data(values.get(output)?.clone()));
+        }
+        prune(&mut case)?;
+        Some(Case { provenance: None, ..case })
     }
 
     /// An input or output with this value, as symbolic as it is in the graph.
@@ -198,6 +233,20 @@ mod tests {
         let shape = convolution.inputs[0].shape.as_deref();
         assert_eq!(shape, Some([Dim::Fixed(1), Dim::Fixed(1), symbol("D_2_62")].as_slice()));
         assert_eq!(convolution.outputs[0].shape.as_deref(), shape);
+    }
+
+    #[test]
+    fn rest_reads_what_golden_computes_for_the_node_that_is_cut_out() {
+        let mut case = case();
+        assert!(cut_out(&case).is_empty(), "nothing reads the Conv");
+        case.graph.nodes.push(node(Op::Relu, &["y"], "z"));
+        case.graph.outputs[0].name = "z".to_owned();
+        let [CutOut { node, rest }] = &cut_out(&case)[..] else { panic!("one Conv") };
+        assert_eq!(node.graph.nodes[0].op.op_type(), "Conv");
+        assert_eq!(rest.graph.nodes.iter().map(|node| node.op.op_type()).collect::<Vec<_>>(), ["Relu"]);
+        assert_eq!(rest.graph.inputs.iter().map(|input| &input.name).collect::<Vec<_>>(), ["y"]);
+        assert_eq!(rest.runs[0].inputs[0].tensor().expect("data").to_f64(), [0.0, 3.0]);
+        assert!(rest.graph.initializers.is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     cancellation::{Cancellation, Purpose},
     diverging_case::DivergingCase,
     identity::Identity,
-    isolation::isolated,
+    isolation::{CutOut, cut_out, isolated},
     steadiness::Steadiness,
     symptom::Symptom,
 };
@@ -57,7 +57,7 @@ impl Reduction<'_> {
         let mut steadiness = Steadiness::default();
         let isolated = self.isolate(diverging, &mut steadiness)?;
         let original = diverging.evaluated.encoded.task.hash;
-        let smallest = self.descend(&isolated, original, &mut steadiness, sink)?;
+        let smallest = self.descend_to_cause(&isolated, original, &mut steadiness, sink)?;
         if !steadiness.is_expected() {
             return Ok(smallest);
         }
@@ -67,7 +67,22 @@ impl Reduction<'_> {
             return Ok(whole);
         }
         steadiness = Steadiness::UNSTEADY;
-        self.descend(&isolated, original, &mut steadiness, sink)
+        self.descend_to_cause(&isolated, original, &mut steadiness, sink)
+    }
+
+    /// The smallest case found that shows the symptom of `diverging` or, if that only follows from a wrong shape, the wrong shape.
+    fn descend_to_cause(
+        &self,
+        diverging: &DivergingCase,
+        original: CaseHash,
+        steadiness: &mut Steadiness,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<DivergingCase, TriageError> {
+        let smallest = self.descend(diverging, original, steadiness, sink)?;
+        match self.cause_of_refusal(&smallest, steadiness)? {
+            Some(cause) => self.descend(&cause, original, steadiness, sink),
+            None => Ok(smallest),
+        }
     }
 
     /// The smallest case found that shows the symptom of `diverging`, twice at each step unless it is expected to recur.
@@ -136,6 +151,34 @@ impl Reduction<'_> {
         }
         let refuting = self.first_recurring(&unexplained, refuting, steadiness)?;
         Ok(refuting.map_or_else(|| diverging.clone(), |(_, alone)| alone))
+    }
+
+    /// The node, as a case, whose wrong shape is why the backend refuses the case of `diverging`: with the right shape in its place it does
+    /// not. `None` if there is no such node.
+    fn cause_of_refusal(
+        &self,
+        diverging: &DivergingCase,
+        steadiness: &mut Steadiness,
+    ) -> Result<Option<DivergingCase>, TriageError> {
+        if !matches!(diverging.symptom.kind(), Kind::RejectsValid | Kind::BuildFailure) {
+            return Ok(None);
+        }
+        for CutOut { node, rest } in cut_out(&diverging.evaluated.encoded.case) {
+            let alone = self.run_until(Stage::Execute, Purpose::Reduction, vec![node], &diverging.symptom)?;
+            let wrong_shape = alone.iter().find_map(|alone| {
+                let lead = alone.divergences().iter().find(|one| one.kind == Kind::WrongShape)?;
+                Some(Symptom::of(lead, alone))
+            });
+            let Some(wrong_shape) = wrong_shape else { continue };
+            let rest = self.run_warm(Purpose::Reduction, vec![rest], &diverging.symptom)?;
+            let is_refused_anyway = |rest: &Evaluated| diverging.symptom.recurring_in(rest).is_some();
+            if !rest.iter().any(is_refused_anyway)
+                && let Some((_, cause)) = self.first_recurring(&wrong_shape, alone, steadiness)?
+            {
+                return Ok(Some(cause));
+            }
+        }
+        Ok(None)
     }
 
     fn backend(&self) -> &BackendName {
@@ -219,8 +262,18 @@ impl Reduction<'_> {
         candidates: Vec<Case>,
         symptom: &Symptom,
     ) -> Result<Vec<Evaluated>, TriageError> {
+        self.run_until(deepest(symptom), purpose, candidates, symptom)
+    }
+
+    /// Runs candidates up to this stage.
+    fn run_until(
+        &self,
+        until: Stage,
+        purpose: Purpose,
+        candidates: Vec<Case>,
+        symptom: &Symptom,
+    ) -> Result<Vec<Evaluated>, TriageError> {
         self.cancellation.count(purpose, candidates.len());
-        let until = deepest(symptom);
         let run = |candidate: Case| {
             let encoded = EncodedCase::encode(candidate)?;
             let references = references(&encoded, self.oracle, self.workers.info().description.arithmetic);
