@@ -81,7 +81,12 @@ fn explain_writes_the_page_of_the_run_again() {
     twinfer(&["check", text(&case), "--backends", "ort:cpu", "--out", text(&run)]).run();
     let page = run.join("report.html");
     fs::write(&page, "from before").unwrap();
-    let explained = twinfer(&["explain", text(&run)]).run();
+    let beside: Vec<_> =
+        fs::read_dir(run.join("findings")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(beside.len(), 4, "two findings and their recordings");
+    let all: Vec<_> = ["explain"].into_iter().chain(beside.iter().map(|path| text(path))).collect();
+    let explained = twinfer(&all).run();
+    assert!(matches!(explained.code, Some(0 | 1)), "{}", explained.shown());
     assert!(explained.stdout.contains("trigger: "), "{}", explained.shown());
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("Results by backend") && !page.contains("from before"), "{page}");

@@ -171,6 +171,13 @@ pub fn without_timings(observation: &Observation) -> Observation {
     Observation { timings: Vec::new(), ..observation.clone() }
 }
 
+/// Whether `path` is the file with the recording of a case or finding, whose folder lies beside it.
+pub fn is_recording(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = name.strip_suffix(OBSERVED).map(|folder| path.with_file_name(folder));
+    path.is_file() && folder.is_some_and(|folder| folder.is_dir())
+}
+
 /// The path of the recording beside the folder of a case: `FOLDER.observed.json`.
 pub fn path_beside(folder: &Path) -> PathBuf {
     let mut name = folder.file_name().unwrap_or_default().to_owned();
