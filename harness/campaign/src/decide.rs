@@ -153,6 +153,7 @@ mod tests {
             signature,
             classes,
             broken_by: None,
+            assertion: None,
             outcomes,
             trigger,
             edits: Vec::new(),

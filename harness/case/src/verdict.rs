@@ -70,6 +70,17 @@ impl Divergence {
         }
     }
 
+    /// The condition in the code of an ONNX parser that a valid model does not meet, as its message says, such as `K == scaleSize`; `None` if
+    /// the message names none, or the divergence is another one.
+    pub fn failed_assertion(&self) -> Option<&str> {
+        if self.kind != Kind::RejectsValid {
+            return None;
+        }
+        let (_, message) = self.detail.split_once(FAILED_ASSERTION)?;
+        let condition = message.lines().next()?.split(" && \"").next()?.trim();
+        (!condition.is_empty()).then_some(condition)
+    }
+
     /// The rule that the accepted graph breaks; `None` if the divergence is another one, or twinfer no longer has the rule.
     fn broken_rule(&self) -> Option<Rule> {
         let name = self.detail.strip_prefix(ACCEPTED).filter(|_| self.kind == Kind::AcceptsInvalid)?;
@@ -117,6 +128,9 @@ fn clause(sentence: &str) -> String {
     let mut characters = sentence.trim_end_matches('.').chars();
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }
+
+/// What introduces the failed condition in a message of a parser.
+const FAILED_ASSERTION: &str = "Assertion failed: ";
 
 /// What introduces the spacing of exact results in a detail.
 const STEP: &str = "grid step ";
@@ -229,6 +243,25 @@ mod tests {
             "accepted a graph that breaks bias-shape: the bias has one value per output channel"
         );
         assert_eq!(accepted("of-yesterday"), "accepted a graph that breaks of-yesterday");
+    }
+
+    #[test]
+    fn failed_assertion_is_the_condition_without_its_comment() {
+        let refused = |kind, detail: &str| {
+            let variant = "trt".parse().unwrap();
+            let divergence = Divergence::new(variant, Stage::Parse, kind, Blame::Variant, detail.to_owned());
+            divergence.failed_assertion().map(str::to_owned)
+        };
+        let message = "kINVALID_NODE QuantDequantLinearHelper: kINVALID_NODE at node 3: Assertion failed: K == scaleSize && \"The number";
+        assert_eq!(refused(Kind::RejectsValid, message).as_deref(), Some("K == scaleSize"));
+        let without_comment = "Assertion failed: a && b\nnode4";
+        assert_eq!(refused(Kind::RejectsValid, without_comment).as_deref(), Some("a && b"));
+        assert_eq!(
+            refused(Kind::BuildFailure, message),
+            None,
+            "a builder asserts what follows from an error"
+        );
+        assert_eq!(refused(Kind::RejectsValid, "Assertion engine failed."), None);
     }
 
     #[test]

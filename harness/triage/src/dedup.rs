@@ -74,6 +74,7 @@ mod tests {
         };
         Identity {
             broken_by: None,
+            assertion: None,
             signature,
             classes: Vec::new(),
             outcomes: Vec::new(),

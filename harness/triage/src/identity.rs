@@ -1,10 +1,15 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
-use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
+use twinfer_case::{Case, CaseOutcome, Cause, Divergence, Finding, Kind, Signature, Trigger};
 use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
-use crate::{BrokenBy, classes::classes, provisional::Provisional, symptom::are_of_values};
+use crate::{
+    BrokenBy,
+    classes::classes,
+    provisional::Provisional,
+    symptom::{Symptom, are_of_values},
+};
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub struct Identity {
     pub classes: Vec<String>,
     /// Where the finding's minimal case breaks a rule; `None` if its graph is valid.
     pub broken_by: Option<BrokenBy>,
+    /// The assertion of a parser that fails; `None` if it names none.
+    pub assertion: Option<String>,
     /// What repeats of the minimal case came to if the finding varies; empty for any other finding.
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
@@ -31,7 +38,9 @@ impl Identity {
     pub fn of(finding: &Finding, case: &Case) -> Self {
         let outcomes =
             finding.outcomes.iter().filter(|_| finding.kind.varies()).map(|one| one.outcome.clone());
+        let assertion = finding.divergences.first().and_then(Divergence::failed_assertion);
         Self {
+            assertion: assertion.map(str::to_owned),
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
             edits: finding
@@ -44,20 +53,34 @@ impl Identity {
         }
     }
 
+    /// How a finding with this signature is recognized whose minimal case has this symptom, before its trigger is known.
+    pub(crate) fn of_symptom(symptom: &Symptom, signature: Signature, case: &Case) -> Self {
+        let assertion = symptom.assertion().map(str::to_owned);
+        Self { assertion, ..Self::of_case(signature, case) }
+    }
+
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
         let (outcomes, edits) = (Vec::new(), Vec::new());
         let (classes, broken_by, nodes) = (classes(case), BrokenBy::of(case), describe(case));
-        Self { signature, classes, broken_by, outcomes, trigger: None, edits, nodes }
+        Self { signature, classes, broken_by, assertion: None, outcomes, trigger: None, edits, nodes }
     }
 
-    /// Whether both are the same bug: one signature, one explanation, or the minimal case of each satisfies the trigger of the other and
-    /// shows what the other does.
+    /// Whether both are the same bug: one signature, one explanation, one assertion of a parser, or the minimal case of each satisfies the
+    /// trigger of the other and shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
+        let fails_like = self.fails_like(&other.signature, other.assertion.as_deref());
         self.matches(&other.signature)
+            || fails_like == Some(true)
             || self.is_explained_like(other)
-            || self.is_triggered_like(other)
+            || fails_like.is_none() && self.is_triggered_like(other)
             || self.accepts_like(&other.signature, other.broken_by.as_ref())
+    }
+
+    /// Whether the same assertion of a parser fails that fails for the finding; `None` if the finding or the other names none.
+    fn fails_like(&self, signature: &Signature, assertion: Option<&str>) -> Option<bool> {
+        let same = self.assertion.as_deref()? == assertion?;
+        Some(same && is_alike(&self.signature, signature))
     }
 
     /// Whether a backend that accepts an invalid graph, as the finding says, does the same here: the same rule is broken, by the same
@@ -166,12 +189,15 @@ impl Identity {
 
     /// Whether a case that looks like this most likely shows the finding.
     pub(crate) fn is_likely(&self, provisional: &Provisional) -> bool {
-        let Provisional { signature, nodes, broken_by } = provisional;
+        let Provisional { signature, nodes, broken_by, assertion } = provisional;
         if self.signature.kind == Kind::Unstable && self.lists(signature) {
             return matches!(&signature.cause, Cause::Graph(present) if self.is_contained_in(present));
         }
         if self.signature.kind == Kind::AcceptsInvalid {
             return self.accepts_like(signature, broken_by.as_ref());
+        }
+        if let Some(fails_like) = self.fails_like(signature, assertion.as_deref()) {
+            return fails_like;
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
@@ -373,6 +399,7 @@ mod tests {
             signature: finding.signature.clone(),
             nodes: finding.nodes.clone(),
             broken_by: None,
+            assertion: None,
         };
         assert!(padded.is_likely(&provisional(&grouped)), "it is not investigated again");
         assert!(!grouped.is_likely(&provisional(&padded)), "nothing explains it");
@@ -437,6 +464,7 @@ mod tests {
             signature: signature(Kind::WrongValues, &["Conv"]),
             nodes: describe(case),
             broken_by: None,
+            assertion: None,
         };
         assert!(finding.is_likely(&provisional(&case(2, 2))));
         assert!(!finding.is_likely(&provisional(&case(4, 1))));
@@ -457,6 +485,29 @@ mod tests {
         let x = Tensor { data: TensorData::Float(vec![1.0; 24]), shape: vec![2, 4, 3] };
         batched.runs.push(twinfer_case::Run { inputs: vec![twinfer_case::TensorSource::Data(x)] });
         assert!(finding.is_shown_by(&batched));
+    }
+
+    #[test]
+    fn models_that_fail_one_assertion_of_a_parser_are_one_finding() {
+        let refused = |case: &Case, classes: &[&str], assertion: Option<&str>| Identity {
+            assertion: assertion.map(str::to_owned),
+            classes: classes.iter().map(|&class| class.to_owned()).collect(),
+            ..Identity::of_case(signature(Kind::RejectsValid, classes), case)
+        };
+        let provisional = |identity: &Identity| Provisional {
+            signature: identity.signature.clone(),
+            nodes: identity.nodes.clone(),
+            broken_by: None,
+            assertion: identity.assertion.clone(),
+        };
+        let one = refused(&case(1, 4), &["Add", "Conv"], Some("dims == 2"));
+        let alike = refused(&case(2, 2), &["Conv", "Identity", "group"], Some("dims == 2"));
+        assert!(one.is_same_as(&alike) && alike.is_same_as(&one) && one.is_likely(&provisional(&alike)));
+        let other = refused(&case(2, 2), &["Add", "Conv", "group"], Some("scale > 0"));
+        assert!(!one.is_same_as(&other), "another reason");
+        assert!(!one.is_likely(&provisional(&other)), "it has all classes of the finding");
+        let unnamed = refused(&case(2, 2), &["Add", "Conv", "group"], None);
+        assert!(!one.is_same_as(&unnamed) && one.is_likely(&provisional(&unnamed)));
     }
 
     #[test]
@@ -491,6 +542,7 @@ mod tests {
             signature: other.signature.clone(),
             nodes: describe(&followed),
             broken_by: BrokenBy::of(&followed),
+            assertion: None,
         };
         assert!(one.is_likely(&provisional), "it is not investigated");
         let undefined = |mut case: Case| {

@@ -23,6 +23,7 @@
 //!     signature: signature_of_minimal,
 //!     classes,
 //!     broken_by: None,
+//!     assertion: None,
 //!     outcomes: Vec::new(),
 //!     trigger: None,
 //!     edits: Vec::new(),

@@ -74,6 +74,9 @@ impl<'a> Likeness<'a> {
         }
         let symptom = &self.minimal.symptom;
         let Some(shown) = symptom.recurring_in(&evaluated) else { return Ok(Lesson::default()) };
+        if symptom.fails_otherwise(&shown) {
+            return Ok(Lesson::default());
+        }
         let is_explained_alike = shown.diagnosis().iter().any(|name| symptom.diagnosis().contains(name));
         let case = &evaluated.encoded.case;
         let has_one_bug = self.alike >= ENOUGH_ALIKE && self.unlike == 0;

@@ -18,6 +18,8 @@ pub struct Symptom {
     fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
+    /// The [assertion](Divergence::failed_assertion) of a parser that fails.
+    assertion: Option<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
 }
@@ -47,7 +49,9 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        Self { stage, kind, blame, fallback, diagnosis, error, ignored: Ignored::Refuted(Vec::new()) }
+        let (assertion, ignored) =
+            (divergence.failed_assertion().map(str::to_owned), Ignored::Refuted(Vec::new()));
+        Self { stage, kind, blame, fallback, diagnosis, error, assertion, ignored }
     }
 
     /// The symptom without mutants that reproduce the case by accident.
@@ -102,7 +106,8 @@ impl Symptom {
         let is_as_clear = self.diagnosis.is_empty()
             || !simpler.diagnosis.is_empty()
                 && simpler.diagnosis.iter().all(|mutant| self.diagnosis.contains(mutant));
-        (is_as_clear && self.error == simpler.error).then_some(simpler)
+        let is_same_error = (&self.error, &self.assertion) == (&simpler.error, &simpler.assertion);
+        (is_as_clear && is_same_error).then_some(simpler)
     }
 
     /// The kind of the divergence.
@@ -118,7 +123,7 @@ impl Symptom {
     /// The symptom with another kind, which a confirmation showed, and without a fallback or a diagnosis.
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
-        Self { kind, fallback: None, diagnosis: Vec::new(), ..self }
+        Self { kind, fallback: None, diagnosis: Vec::new(), assertion: None, ..self }
     }
 
     fn matches(&self, divergence: &Divergence) -> bool {
@@ -152,6 +157,16 @@ impl Symptom {
             cause,
             error: self.error.clone(),
         }
+    }
+
+    /// The assertion of a parser that fails; `None` if it names none.
+    pub(crate) fn assertion(&self) -> Option<&str> {
+        self.assertion.as_deref()
+    }
+
+    /// Whether another assertion of a parser fails in `other`.
+    pub(crate) fn fails_otherwise(&self, other: &Self) -> bool {
+        self.assertion().zip(other.assertion()).is_some_and(|(one, other)| one != other)
     }
 
     /// The place of the divergence of this kind among `divergences`; 0 if none is.
