@@ -93,7 +93,7 @@ fn damaged_run_directories_are_rejected() {
 fn damaged_configuration_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("twinfer.toml");
-    let configuration = "seed = 7\njobs = 2\nbudget = { cases = 40 }\n\n[[known]]\nfinding = \"a-b\"\nreason = \"c\"\n\
+    let configuration = "seed = 7\njobs = 2\nbudget = { cases = 40 }\n\n[[known]]\nfinding = \"trt-build-b\"\nreason = \"c\"\n\
                          versions = \">=1.2, <3\"\nreview = 2027-03-01\n";
     fs::write(&file, configuration).unwrap();
     assert_survives_damage(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{BackendName, Kind, Stage, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_case::{Trust, TrustedVariant, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
@@ -104,35 +104,7 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
 fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Item = &'a Variant> {
     let infos = report.run.iter().flat_map(|run| &run.variants);
     let is_concerned = |info: &&VariantInfo| {
-        is_of(&issue.finding, &info.variant.backend) && issue.versions.holds(&info.description.version)
+        info.variant.backend.has_finding(&issue.finding) && issue.versions.holds(&info.description.version)
     };
     infos.filter(is_concerned).map(|info| &info.variant)
-}
-
-/// Whether `signature`, which begins with a backend and a stage, or with a backend and `unstable`, belongs to `backend`.
-fn is_of(signature: &str, backend: &BackendName) -> bool {
-    let name = backend.label().replace(':', "-");
-    let rest = signature.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
-    let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
-    let unstable = Kind::Unstable.to_string();
-    rest.is_some_and(|rest| {
-        rest.starts_with(&unstable) || stages.iter().any(|stage| rest.starts_with(&stage.to_string()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_of;
-
-    #[test]
-    fn signature_prefix_selects_backend() {
-        let of = |signature: &str, backend: &str| {
-            let variant: twinfer_case::Variant = backend.parse().unwrap();
-            is_of(signature, &variant.backend)
-        };
-        assert!(of("trt-rtx-parse-rejects-valid-conv-34937ac5", "trt-rtx"));
-        assert!(!of("trt-rtx-parse-rejects-valid-conv-34937ac5", "trt"));
-        assert!(of("ort-cpu-execute-wrong-values-truncated-754bad71", "ort:cpu"));
-        assert!(of("external-execute-crash-conv-00000000", "external:./adapter.py"));
-    }
 }

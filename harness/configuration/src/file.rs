@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::{Budget, Distribution, Ladder, WorkerLimits, read_file};
+use twinfer_case::{BackendName, Budget, Distribution, Ladder, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
 use crate::{
@@ -196,10 +196,17 @@ where
 fn slug<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-    if !name.is_empty() && name.bytes().all(is_plain) {
-        return Ok(name);
+    if name.is_empty() || !name.bytes().all(is_plain) {
+        return Err(de::Error::custom(
+            "a finding is named as its folder: lower-case letters, digits, - and _",
+        ));
     }
-    Err(de::Error::custom("a finding is named as its folder: lower-case letters, digits, - and _"))
+    if !BackendName::any_has_finding(&name) {
+        return Err(de::Error::custom(
+            "no backend has a finding of that name, which begins with a backend and a stage: trt-parse-rejects-valid-…",
+        ));
+    }
+    Ok(name)
 }
 
 fn families<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Family>, D::Error> {
@@ -285,8 +292,12 @@ mod tests {
             ("families = [\"con\"]", "line 1:"),
             ("ladder = \"ten\"", "line 1: \"ten\" is not a ladder: give a share"),
             ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
-            ("[[known]]\nfinding = \"x\"", "line 1: missing field `reason`"),
-            ("[[known]]\nfinding = \"x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),
+            ("[[known]]\nfinding = \"trt-build-x\"", "line 1: missing field `reason`"),
+            ("[[known]]\nfinding = \"trt-build-x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),
+            (
+                "[[known]]\nfinding = \"trtx-parse-x\"\nreason = \"y\"",
+                "line 2: no backend has a finding of that name",
+            ),
         ] {
             let message = read(text).unwrap_err();
             assert!(message.contains(line), "{message}");
