@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, Stage};
-
 /// Whether a backend needs a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceNeed {
@@ -105,24 +103,6 @@ backends! {
 }
 
 impl BackendName {
-    /// Whether the finding with this folder name is one of the backend: the name begins with the backend and a stage, or with the backend and
-    /// `unstable`.
-    pub fn has_finding(&self, folder: &str) -> bool {
-        let name = self.label().replace(':', "-");
-        let rest = folder.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
-        let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
-        let unstable = Kind::Unstable.to_string();
-        rest.is_some_and(|rest| {
-            rest.starts_with(&unstable) || stages.iter().any(|stage| rest.starts_with(&stage.to_string()))
-        })
-    }
-
-    /// Whether the finding with this folder name is one of some backend.
-    pub fn any_has_finding(folder: &str) -> bool {
-        let external = Self::External(String::new());
-        Self::BUILT_IN.iter().chain([&external]).any(|backend| backend.has_finding(folder))
-    }
-
     /// Whether the backend builds an engine for each case and tries kernels on a GPU for it, which takes a tenth of a second at
     /// least.
     pub const fn builds_engines(&self) -> bool {
@@ -239,17 +219,6 @@ pub(crate) fn suggestion(unknown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn name_of_a_finding_begins_with_its_backend() {
-        let has = |backend: &str, folder| backend.parse::<BackendName>().unwrap().has_finding(folder);
-        assert!(has("trt-rtx", "trt-rtx-parse-rejects-valid-conv-34937ac5"));
-        assert!(!has("trt", "trt-rtx-parse-rejects-valid-conv-34937ac5"));
-        assert!(has("ort:cpu", "ort-cpu-execute-wrong-values-truncated-754bad71"));
-        assert!(has("external:./adapter.py", "external-execute-crash-conv-00000000"));
-        assert!(BackendName::any_has_finding("trt-unstable-conv-00000000"));
-        assert!(!BackendName::any_has_finding("trtx-parse-rejects-valid-conv-34937ac5"));
-    }
 
     #[test]
     fn every_built_in_backend_is_read_by_its_name() {

@@ -68,6 +68,22 @@ impl Signature {
         format!("{}-{}", slug.trim_end_matches('-'), &digest.as_str()[..8])
     }
 
+    /// Whether `slug` begins as the folder names of `backend`'s findings do: with the backend and a stage, or with the backend and `unstable`.
+    pub fn is_slug_of(slug: &str, backend: &BackendName) -> bool {
+        let rest = slug.strip_prefix(&slugify(backend.label())).and_then(|rest| rest.strip_prefix('-'));
+        let stages = [Stage::Start, Stage::Load, Stage::Parse, Stage::Build, Stage::Execute];
+        let unstable = Kind::Unstable.to_string();
+        rest.is_some_and(|rest| {
+            rest.starts_with(&unstable) || stages.iter().any(|stage| rest.starts_with(&stage.to_string()))
+        })
+    }
+
+    /// Whether `slug` begins as the folder names of some backend's findings do.
+    pub fn is_slug(slug: &str) -> bool {
+        let external = BackendName::External(String::new());
+        BackendName::BUILT_IN.iter().chain([&external]).any(|backend| Self::is_slug_of(slug, backend))
+    }
+
     fn canonical(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -107,5 +123,21 @@ impl fmt::Display for Signature {
             }
         };
         parts.iter().try_for_each(|part| write!(f, " {part}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_name_begins_with_the_backend() {
+        let is_of = |backend: &str, slug| Signature::is_slug_of(slug, &backend.parse().unwrap());
+        assert!(is_of("trt-rtx", "trt-rtx-parse-rejects-valid-conv-34937ac5"));
+        assert!(!is_of("trt", "trt-rtx-parse-rejects-valid-conv-34937ac5"));
+        assert!(is_of("ort:cpu", "ort-cpu-execute-wrong-values-truncated-754bad71"));
+        assert!(is_of("external:./adapter.py", "external-execute-crash-conv-00000000"));
+        assert!(Signature::is_slug("trt-unstable-conv-00000000"));
+        assert!(!Signature::is_slug("trtx-parse-rejects-valid-conv-34937ac5"));
     }
 }

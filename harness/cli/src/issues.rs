@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{Trust, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_case::{Signature, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report};
 use twinfer_store::{has_finding, read_finding};
@@ -104,7 +104,8 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
 fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Item = &'a Variant> {
     let infos = report.run.iter().flat_map(|run| &run.variants);
     let is_concerned = |info: &&VariantInfo| {
-        info.variant.backend.has_finding(&issue.finding) && issue.versions.holds(&info.description.version)
+        Signature::is_slug_of(&issue.finding, &info.variant.backend)
+            && issue.versions.holds(&info.description.version)
     };
     infos.filter(is_concerned).map(|info| &info.variant)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, de};
 use toml::value::Datetime;
-use twinfer_case::{BackendName, Budget, Distribution, Ladder, WorkerLimits, read_file};
+use twinfer_case::{Budget, Distribution, Ladder, Signature, WorkerLimits, read_file};
 use twinfer_generators::Family;
 
 use crate::{
@@ -201,7 +201,7 @@ fn slug<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
             "a finding is named as its folder: lower-case letters, digits, - and _",
         ));
     }
-    if !BackendName::any_has_finding(&name) {
+    if !Signature::is_slug(&name) {
         return Err(de::Error::custom(
             "no backend has a finding of that name, which begins with a backend and a stage: trt-parse-rejects-valid-…",
         ));
