@@ -1,8 +1,4 @@
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::memory;
 
@@ -12,9 +8,6 @@ const FREE_SHARE: u64 = 10;
 
 /// Workers that need less start whether or not memory is short.
 const SMALL: u64 = 256 << 20;
-
-/// How often the memory is looked at while it is short.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The memory that all workers on this machine share.
 pub struct HostMemory {
@@ -26,7 +19,7 @@ pub struct HostMemory {
     promised: Mutex<u64>,
 }
 
-/// The memory that a starting worker will need, which no other one gets until this is dropped.
+/// The memory that a starting worker will need. It counts until this is dropped, also what the worker has allocated by then.
 pub struct MemoryPromise<'a> {
     memory: &'a HostMemory,
     bytes: u64,
@@ -42,7 +35,7 @@ impl HostMemory {
         Self { available: Box::new(available), free, promised: Mutex::default() }
     }
 
-    /// Promises so many bytes; `None` if they are not available.
+    /// Promises `bytes`; `None` if that much memory is not available.
     pub fn try_promise(&self, bytes: u64) -> Option<MemoryPromise<'_>> {
         let mut promised = self.promised();
         let is_enough = |available| available >= self.free + *promised + bytes;
@@ -50,27 +43,13 @@ impl HostMemory {
             return None;
         }
         *promised += bytes;
-        drop(promised);
         Some(MemoryPromise { memory: self, bytes })
     }
 
-    /// Promises so many bytes. While they are not available, `make_room` is called, which ends a worker or returns false, and others are
-    /// waited for, but no longer than `patience`: another program may hold the memory.
-    pub fn promise(&self, bytes: u64, make_room: impl Fn() -> bool, patience: Duration) -> MemoryPromise<'_> {
-        let begun = Instant::now();
-        loop {
-            if let Some(promise) = self.try_promise(bytes) {
-                return promise;
-            }
-            if make_room() {
-                continue;
-            }
-            if begun.elapsed() >= patience {
-                *self.promised() += bytes;
-                return MemoryPromise { memory: self, bytes };
-            }
-            thread::sleep(LOOK_AGAIN);
-        }
+    /// Promises `bytes`, whether or not that much memory is available: another program may hold it.
+    pub fn promise(&self, bytes: u64) -> MemoryPromise<'_> {
+        *self.promised() += bytes;
+        MemoryPromise { memory: self, bytes }
     }
 
     fn promised(&self) -> MutexGuard<'_, u64> {
@@ -114,24 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn idle_workers_make_room_one_by_one() {
-        let (memory, available) = with_available(1);
-        let ended = AtomicU64::new(0);
-        let end_one = || {
-            ended.fetch_add(1, Ordering::Relaxed);
-            available.fetch_add(3 * GIGABYTE, Ordering::Relaxed);
-            true
-        };
-        drop(memory.promise(4 * GIGABYTE, end_one, Duration::from_mins(1)));
-        assert_eq!(ended.into_inner(), 2, "seven of the six that are needed are available");
-    }
-
-    #[test]
     fn worker_starts_although_no_memory_becomes_free() {
-        let (memory, _) = with_available(1);
-        let promise = memory.promise(4 * GIGABYTE, || false, Duration::ZERO);
+        let (memory, available) = with_available(1);
         assert!(memory.try_promise(SMALL).is_none());
+        let promise = memory.promise(4 * GIGABYTE);
+        available.store(8 * GIGABYTE, Ordering::Relaxed);
+        assert!(memory.try_promise(4 * GIGABYTE).is_none(), "two are left");
         drop(promise);
+        assert!(memory.try_promise(4 * GIGABYTE).is_some());
         let unknown = HostMemory::new(|| None, GIGABYTE);
         assert!(unknown.try_promise(u64::MAX / 2).is_some());
     }

@@ -1,5 +1,5 @@
-//! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes one makes room for a
-//! worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start.
+//! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes, and where memory is
+//! short, one makes room for a worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -13,16 +13,21 @@ pub struct IdleWorkers<W = WorkerProcess>(Mutex<Vec<(Instant, W)>>);
 
 /// Something that keeps idle workers.
 pub trait KeepsIdle: Send + Sync {
-    /// How [dispensable](dispensability) the most dispensable worker on a device is; `None` if there is none.
-    fn most_dispensable(&self, device: &Device) -> Option<f64>;
+    /// How [dispensable](dispensability) the most dispensable worker on a device is, or with `None`, on any or none; `None` if there is none.
+    fn most_dispensable(&self, device: Option<&Device>) -> Option<f64>;
 
     /// Gives up that worker, which ends when the result is dropped.
-    fn give_up(&self, device: &Device) -> Option<WorkerProcess>;
+    fn give_up(&self, device: Option<&Device>) -> Option<WorkerProcess>;
 }
 
 /// How dispensable a worker is that is idle since then: how many times as long as it took to start it has been idle.
 pub fn dispensability(since: Instant, worker: &WorkerProcess) -> f64 {
     times_as_long(since.elapsed(), worker.start_time())
+}
+
+/// Whether a worker uses `device`; true of every worker with `None`.
+pub fn is_on(worker: &WorkerProcess, device: Option<&Device>) -> bool {
+    device.is_none_or(|device| worker.uses(device))
 }
 
 fn times_as_long(idle: Duration, start: Duration) -> f64 {
@@ -67,15 +72,15 @@ impl<W> IdleWorkers<W> {
 
 impl<W: AsRef<WorkerProcess> + Into<WorkerProcess> + Send> KeepsIdle for IdleWorkers<W> {
     // workers of one keeper take about as long to start
-    fn most_dispensable(&self, device: &Device) -> Option<f64> {
+    fn most_dispensable(&self, device: Option<&Device>) -> Option<f64> {
         let workers = self.workers();
-        let (since, worker) = workers.iter().find(|(_, worker)| worker.as_ref().uses(device))?;
+        let (since, worker) = workers.iter().find(|(_, worker)| is_on(worker.as_ref(), device))?;
         Some(dispensability(*since, worker.as_ref()))
     }
 
-    fn give_up(&self, device: &Device) -> Option<WorkerProcess> {
+    fn give_up(&self, device: Option<&Device>) -> Option<WorkerProcess> {
         let mut workers = self.workers();
-        let place = workers.iter().position(|(_, worker)| worker.as_ref().uses(device))?;
+        let place = workers.iter().position(|(_, worker)| is_on(worker.as_ref(), device))?;
         Some(workers.remove(place).1.into())
     }
 }
@@ -87,8 +92,8 @@ impl IdleRegistry {
         self.keepers().push(keeper);
     }
 
-    /// Ends the most dispensable worker on `device`; false if there is none.
-    pub fn make_room(&self, device: &Device) -> bool {
+    /// Ends the most dispensable worker on `device`, or with `None`, of all; false if there is none.
+    pub fn make_room(&self, device: Option<&Device>) -> bool {
         let keepers: Vec<_> = {
             let mut keepers = self.keepers();
             keepers.retain(|keeper| keeper.strong_count() > 0);

@@ -21,7 +21,7 @@ use crate::{
     device::{Device, DevicePlace, health::DeviceHealth, occupancy::Occupancy},
     error::WorkerError,
     host_context::HostContext,
-    host_memory::HostMemory,
+    host_memory::{HostMemory, MemoryPromise},
     idle::IdleRegistry,
     loss::Loss,
     memory,
@@ -29,7 +29,7 @@ use crate::{
         SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
         watchdog::Watchdog,
     },
-    semaphore::{LONG_WAIT, Priority, Semaphore},
+    semaphore::{LONG_WAIT, Permit, Priority, Semaphore},
     worker_memory::WorkerMemory,
 };
 
@@ -49,6 +49,17 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// How long a worker waits for memory that other workers hold.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the memory is looked at while it is short.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A worker may start while this is held.
+struct TurnToStart<'a> {
+    _permit: Permit<'a>,
+    _memory: MemoryPromise<'a>,
+    /// How long memory was short.
+    memory_wait: Duration,
+}
 
 /// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
@@ -255,7 +266,7 @@ impl WorkerPool {
             }
             if has_started {
                 // another program may use the device too
-                self.idle.make_room(&self.device);
+                self.idle.make_room(Some(&self.device));
                 thread::sleep(pause);
             }
             result = self.start_once(priority);
@@ -274,18 +285,15 @@ impl WorkerPool {
 
     fn start_once(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
-        // a worker that waits for its turn to start takes no place yet
-        let _permit = self.starts.acquire(priority);
-        let permitted = begun.elapsed();
-        let make_room = || self.idle.make_room(&self.device);
+        let turn = self.turn_to_start(priority);
+        let allowed = begun.elapsed();
+        let make_room = || self.idle.make_room(Some(&self.device));
         let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
-        let placed = begun.elapsed();
-        let _memory = self.memory.promise(self.start_bytes(), make_room, MEMORY_PATIENCE);
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
-            let permit_millis = permitted.as_millis() as u64;
-            let place_millis = placed.saturating_sub(permitted).as_millis() as u64;
-            let memory_millis = waited.saturating_sub(placed).as_millis() as u64;
+            let memory_millis = turn.memory_wait.as_millis() as u64;
+            let permit_millis = allowed.saturating_sub(turn.memory_wait).as_millis() as u64;
+            let place_millis = waited.saturating_sub(allowed).as_millis() as u64;
             let variant = self.variant.to_string();
             debug!(
                 variant,
@@ -297,6 +305,27 @@ impl WorkerPool {
             );
         }
         self.start_process(place)
+    }
+
+    /// Waits until a worker may start. One that waits for its turn, or for memory, takes no place on its device yet, and one that waits for
+    /// memory holds up no other.
+    fn turn_to_start(&self, priority: Priority) -> TurnToStart<'_> {
+        let mut short_since = None;
+        loop {
+            let permit = self.starts.acquire(priority);
+            let memory_wait = short_since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
+            let bytes = self.start_bytes();
+            let promise = self.memory.try_promise(bytes);
+            let is_patient = memory_wait < MEMORY_PATIENCE;
+            if let Some(memory) = promise.or_else(|| (!is_patient).then(|| self.memory.promise(bytes))) {
+                return TurnToStart { _permit: permit, _memory: memory, memory_wait };
+            }
+            drop(permit);
+            short_since.get_or_insert_with(Instant::now);
+            if !self.idle.make_room(None) {
+                thread::sleep(LOOK_AGAIN);
+            }
+        }
     }
 
     fn without_place(&self) -> WorkerError {

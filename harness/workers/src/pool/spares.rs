@@ -6,7 +6,7 @@ use std::{
 
 use crate::{
     device::Device,
-    idle::{KeepsIdle, dispensability},
+    idle::{KeepsIdle, dispensability, is_on},
     process::{SLOW_START, WorkerProcess},
 };
 
@@ -124,15 +124,15 @@ impl State {
 }
 
 impl KeepsIdle for Spares {
-    fn most_dispensable(&self, device: &Device) -> Option<f64> {
+    fn most_dispensable(&self, device: Option<&Device>) -> Option<f64> {
         let state = self.state();
-        let (since, worker) = state.ready.iter().find(|(_, worker)| worker.uses(device))?;
+        let (since, worker) = state.ready.iter().find(|(_, worker)| is_on(worker, device))?;
         Some(dispensability(*since, worker))
     }
 
-    fn give_up(&self, device: &Device) -> Option<WorkerProcess> {
+    fn give_up(&self, device: Option<&Device>) -> Option<WorkerProcess> {
         let mut state = self.state();
-        let place = state.ready.iter().position(|(_, worker)| worker.uses(device))?;
+        let place = state.ready.iter().position(|(_, worker)| is_on(worker, device))?;
         state.ready.remove(place).map(|(_, worker)| worker)
     }
 }
