@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use twinfer_case::{Case, RunOutput};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
@@ -9,6 +11,12 @@ const SIMILAR: f64 = 4.0;
 
 /// The share of a bound that rounding alone uses.
 const ROUNDING: f64 = 0.02;
+
+/// How many times as far golden has to be for the closeness of an output to tell, where the bound of a mutant holds golden's values too.
+pub const FAR_CLOSER: f64 = 64.0;
+
+/// The elements that have to be far closer to a mutant: one or two may be by chance.
+const MANY: usize = 4;
 
 /// How closely mutants reproduce an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +87,10 @@ struct Comparison {
     worst: Option<Worst>,
     /// The largest difference from the mutant where golden is wrong.
     residual_where_wrong: f64,
+    /// The largest difference from the mutant, also of an element that golden leaves open.
+    distance: f64,
+    /// The different elements where golden is wrong, with their differences from golden.
+    wrong: BTreeMap<u64, f64>,
     /// The evidence of sums in 16-bit floats, if that is the mutant. The order of the sums is unknown, so the mutant's bound is
     /// wide enough to hold golden's values too and proves nothing.
     half_sums: Option<HalfSums>,
@@ -115,11 +127,15 @@ impl Comparison {
                 return None;
             }
             let from_mutant = deviation(agreement);
+            let is_open = matches!(agreement, Agreement::Free);
+            let distance = if is_open { distance(mutant, place, given) } else { from_mutant };
+            self.distance = self.distance.max(distance);
             let allowed = mutant.bound[place];
             let from_golden =
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
             if let Agreement::Wrong(deviation) = from_golden {
                 is_wrong = true;
+                self.wrong.insert(given.to_bits(), deviation);
                 self.residual_where_wrong = self.residual_where_wrong.max(from_mutant);
                 if self.worst.is_none_or(|worst| deviation > worst.deviation) {
                     self.worst = Some(Worst { deviation, allowed });
@@ -136,15 +152,17 @@ impl Comparison {
         Some(())
     }
 
-    /// The fit of a mutant that is wrong nowhere; `None` unless it is far closer than golden where golden is wrong, and its bound
-    /// excludes golden's value there.
+    /// The fit of a mutant that is wrong nowhere; `None` unless it is closer than golden where golden is wrong, and its bound excludes
+    /// golden's value there or it is far closer everywhere.
     fn fit(self) -> Option<Fit> {
         let worst = self.worst?;
         let excludes_golden = worst.allowed < worst.deviation;
         let is_closer = 2.0 * self.residual_where_wrong <= worst.deviation;
+        let is_far = |deviation: &&f64| FAR_CLOSER * self.distance < **deviation;
+        let is_far_closer = self.wrong.values().filter(is_far).count() >= MANY;
         let is_conclusive = match self.half_sums {
             Some(half_sums) => half_sums.is_conclusive(),
-            None => excludes_golden && is_closer,
+            None => excludes_golden && is_closer || is_far_closer,
         };
         is_conclusive.then_some(Fit { residual: Some(self.residual), share: self.share })
     }
@@ -161,6 +179,12 @@ pub fn infers(evaluation: &Evaluation, inferred: &[Vec<i64>]) -> bool {
                 .all(|(extent, inferred)| *inferred < 0 || usize::try_from(*inferred) == Ok(*extent))
     };
     evaluation.outputs.len() == inferred.len() && evaluation.outputs.iter().zip(inferred).all(is_shape)
+}
+
+/// How far an element is from the expected number, however much is allowed; infinite unless both are finite.
+pub fn distance(reference: &Reference, place: usize, given: f64) -> f64 {
+    let distance = reference.values.get(place).map_or(f64::INFINITY, |expected| (given - expected).abs());
+    if distance.is_finite() { distance } else { f64::INFINITY }
 }
 
 const fn deviation(agreement: Agreement) -> f64 {
@@ -214,6 +238,27 @@ mod tests {
     fn mutants_that_agree_with_everything_do_not_fit() {
         assert_eq!(fit((7.0, f64::INFINITY), 1.0, 3.0), None);
         assert_eq!(fit((3.0, 5.0), 1.0, 3.0), None, "its bound holds golden's value too");
+    }
+
+    #[test]
+    fn mutant_that_is_far_closer_fits_whatever_its_bound() {
+        let evaluation = |values: &[f64], bound: f64| {
+            let Evaluation { mut outputs, .. } = evaluation(0.0, 0.0);
+            let (shape, bound) = (vec![values.len()], vec![bound; values.len()]);
+            outputs[0] = Reference { shape, values: values.to_vec(), bound, ..outputs[0].clone() };
+            Evaluation { outputs, unspecified: Vec::new(), open: Vec::new() }
+        };
+        let fit = |mutant: &[f64], given: &[f64]| {
+            let output = Tensor::from_f64(DataType::Float, vec![given.len()], given).expect("a vector");
+            let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+            let mut comparison = Comparison::default();
+            comparison.add_run(&evaluation(mutant, 9.0), &evaluation(&vec![0.0; given.len()], 0.5), &run)?;
+            comparison.fit()
+        };
+        let values = [1.0, 2.0, 3.0, 4.0, 0.25];
+        assert!(fit(&values, &[1.01, 2.0, 3.0, 4.0, 0.25]).is_some(), "golden is wrong about four");
+        assert!(fit(&values, &[1.1, 2.0, 3.0, 4.0, 0.25]).is_none(), "the first is not far closer");
+        assert!(fit(&[1.0, 1.0, 1.0, 1.0], &[1.0, 1.0, 1.0, 1.0]).is_none(), "all are alike");
     }
 
     #[test]

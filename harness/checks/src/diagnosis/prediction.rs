@@ -8,7 +8,7 @@ use twinfer_golden::{
 };
 use twinfer_onnx::{Node, Tensor};
 
-use super::fit::infers;
+use super::fit::{FAR_CLOSER, distance, infers};
 use crate::Evaluated;
 
 /// The most bits of evidence that one element gives.
@@ -168,25 +168,52 @@ fn of_output(golden: &Reference, edited: &Reference, output: &Tensor) -> Option<
     let given = output.to_f64();
     let (mut bits, mut seen) = (bits_of_shapes((golden, edited)), HashSet::new());
     let scale = Scale::of(golden, &given);
-    let mut residual = 0.0_f64;
+    let Distance { residual, closeness } = Distance::of(edited, &given)?;
     for (place, given) in given.iter().copied().enumerate() {
-        match edited.compare(place, given) {
-            Agreement::Wrong(_) => return None,
-            Agreement::Rounded(deviation) => residual = residual.max(deviation),
-            Agreement::Exact | Agreement::Free => {}
-        }
         let deviation = match golden.compare(place, given) {
             _ if !has_golden_shape => f64::INFINITY,
             Agreement::Wrong(deviation) => deviation,
             Agreement::Exact | Agreement::Rounded(_) | Agreement::Free => continue,
         };
         let bound = edited.bound.get(place).copied().unwrap_or(f64::INFINITY);
-        // an edit whose bound holds golden's value too says nothing, and equal elements say it once
-        if 2.0 * bound < deviation && seen.insert(given.to_bits()) {
-            bits += scale.bits(bound);
+        // an edit whose bound holds golden's value too says nothing, unless it is far closer everywhere, and equal elements say it once
+        let distinguished = match () {
+            () if 2.0 * bound < deviation => bound,
+            () if FAR_CLOSER * closeness < deviation => closeness,
+            () => continue,
+        };
+        if seen.insert(given.to_bits()) {
+            bits += scale.bits(distinguished);
         }
     }
     Some(Evidence { bits, residual: Some(residual) })
+}
+
+/// How far the elements of an output are from what an edit predicts.
+struct Distance {
+    /// The largest difference of an element that is not known exactly.
+    residual: f64,
+    /// The largest difference of any element, also of one that golden leaves open.
+    closeness: f64,
+}
+
+impl Distance {
+    /// The distance of the elements `given`; `None` if one of them is wrong.
+    fn of(edited: &Reference, given: &[f64]) -> Option<Self> {
+        let none = Self { residual: 0.0, closeness: 0.0 };
+        given.iter().enumerate().try_fold(none, |Self { residual, closeness }, (place, given)| {
+            let deviation = match edited.compare(place, *given) {
+                Agreement::Wrong(_) => return None,
+                Agreement::Rounded(deviation) => deviation,
+                Agreement::Exact => 0.0,
+                Agreement::Free => {
+                    let deviation = distance(edited, place, *given);
+                    return Some(Self { residual, closeness: closeness.max(deviation) });
+                }
+            };
+            Some(Self { residual: residual.max(deviation), closeness: closeness.max(deviation) })
+        })
+    }
 }
 
 /// How far the elements of an output are apart.
@@ -269,6 +296,9 @@ mod tests {
         };
         assert!(gives(&evaluation(&[0.0], 0.0), &run(0.0)) && !gives(&evaluation(&[0.0], 0.0), &run(8.0)));
         assert!(!gives(&evaluation(&[0.0, 0.0], 0.0), &run(0.0)), "another shape");
-        assert_eq!(bits(&[8.0], 9.0, &[8.0]), Some(0.0), "the bound holds golden's value");
+        assert_eq!(bits(&[8.0], 9.0, &[7.5]), Some(0.0), "the bound holds golden's value");
+        let close = bits(&[8.0, 4.0], 9.0, &[8.001, 4.0]).expect("within the bound");
+        assert!(close > 1.5 * one, "golden is far from both");
+        assert_eq!(bits(&[8.0, 4.0], 9.0, &[8.0, 4.5]), Some(0.0), "one element is not far closer");
     }
 }
