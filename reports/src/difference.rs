@@ -109,7 +109,7 @@ impl Difference {
         difference
     }
 
-    /// That the cases of both runs were drawn with other seeds, as the end of a sentence; empty if they were not.
+    /// Says that the two runs drew their cases with different seeds, as the end of a sentence; empty if they did not.
     fn seeds(&self) -> String {
         match self.runs.each_ref().map(|run| run.seed) {
             [Some(one), Some(other)] if one != other => format!(": their seeds are {one} and {other}"),

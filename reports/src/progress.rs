@@ -22,8 +22,8 @@ pub struct Progress {
     budget: Budget,
     /// Folder names of the findings so far.
     findings: BTreeSet<String>,
-    /// Whether the findings of a resumed campaign are still to be announced.
-    restored: bool,
+    /// The findings of a resumed campaign from before; `None` once they are announced.
+    restored: Option<u64>,
 }
 
 enum View {
@@ -48,7 +48,7 @@ impl Progress {
     }
 
     fn new(view: View) -> Self {
-        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new(), restored: false }
+        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new(), restored: Some(0) }
     }
 
     fn started(&mut self, run: &RunInfo) {
@@ -90,13 +90,11 @@ impl Progress {
         }
     }
 
-    /// Prints once what a resumed campaign has come to before.
+    /// Prints once how many cases and findings a resumed campaign starts with.
     fn announce_restored(&mut self, cases: u64) {
-        if std::mem::take(&mut self.restored) {
-            let cases = counted(cases, "case", "cases");
-            let findings = counted(self.findings.len() as u64, "finding", "findings");
-            self.print(&Styled::plain(format!("resumed: {cases} and {findings} from before")));
-        }
+        let Some(findings) = self.restored.take().filter(|_| cases > 0) else { return };
+        let (cases, findings) = (counted(cases, "case", "cases"), counted(findings, "finding", "findings"));
+        self.print(&Styled::plain(format!("resumed with {cases} and {findings}")));
     }
 
     /// Prints a finding, or the variant that shows it as well if the finding is recorded again.
@@ -137,12 +135,10 @@ impl Reporter for Progress {
                 let (waiting, starting) = (*waiting, *starting);
                 self.progressed(&State { summary, waiting, findings, investigating, starting });
             }
-            Event::FindingRecorded { slug, finding, new } => {
-                self.found(slug, finding, *new);
-            }
+            Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::FindingRestored { slug, .. } => {
-                self.restored = true;
                 self.findings.insert(slug.clone());
+                self.restored = self.restored.map(|restored| restored + 1);
             }
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));

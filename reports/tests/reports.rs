@@ -268,7 +268,7 @@ fn findings_of_a_resumed_campaign_are_counted_and_not_listed_again() {
     }
     let text = out.text();
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[0], "resumed: 150 cases and 3 findings from before");
+    assert_eq!(lines[0], "resumed with 150 cases and 3 findings");
     assert_eq!(lines.len(), 2, "{text}");
     assert!(lines[1].contains("3 findings"), "{text}");
 }

@@ -153,7 +153,6 @@ mod tests {
             signature,
             classes,
             broken_by: None,
-            assertion: None,
             outcomes,
             trigger,
             edits: Vec::new(),

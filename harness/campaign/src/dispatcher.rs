@@ -129,8 +129,8 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
                     StageEvent::Judged(case, Some(escalation)) => self.escalate(*case, *escalation),
                     StageEvent::Escalated(escalated) => self.complete(*escalated)?,
                     // what diverges was reduced, and confirmed in fresh workers
-                    StageEvent::Triaged(place, result) => {
-                        self.triage.keep(place, result);
+                    StageEvent::Triaged(suspect, result) => {
+                        self.triage.keep(suspect, result);
                         self.undecided.reconsider();
                     }
                     StageEvent::Report(event) => self.report(&event, sink),
@@ -320,7 +320,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         let counts = self.counts_at(suspect.index);
         let sink: &mut dyn FnMut(&Event) = &mut |event| self.unreported.push(event.clone());
         let seen = (&**suspect, self.variants[suspect.variant].info());
-        let result = self.triage.result(suspect.place()).cloned();
+        let result = self.triage.result(suspect.id()).cloned();
         match decide(
             self.state.catalog(),
             counts,
@@ -367,7 +367,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         let info = self.variants[suspect.variant].info();
         match (patience, meanwhile) {
             (Patience::TimeIsUp, Some(known)) => self.state.known(known, (suspect, info), sink).map(Some),
-            (Patience::TimeIsUp, None) if self.triage.has_begun(suspect.place()) => {
+            (Patience::TimeIsUp, None) if self.triage.has_begun(suspect.id()) => {
                 let unfinished = self.triage.unfinished(suspect)?;
                 let resolution = self.state.add_finding(&unfinished, (suspect, info), sink)?;
                 self.triage.update(self.state.catalog());

@@ -2,7 +2,7 @@ use std::{sync::Arc, thread};
 
 use crossbeam_channel::Sender;
 use twinfer_case::Event;
-use twinfer_triage::{Place, TriageResult};
+use twinfer_triage::{SuspectId, TriageResult};
 use twinfer_workers::{Message, Observed};
 
 use crate::{
@@ -22,8 +22,8 @@ pub enum StageEvent {
     Judged(Box<JudgedCase>, Option<Box<Escalation>>),
     /// A case has run at stronger options.
     Escalated(Box<Escalated>),
-    /// The investigation of the suspect at this place ended; without a result if it was canceled.
-    Triaged(Place, Option<Arc<TriageResult>>),
+    /// The investigation of this suspect ended; without a result if it was canceled.
+    Triaged(SuspectId, Option<Arc<TriageResult>>),
     /// Something for the reporters, at once.
     Report(Box<Event>),
     /// A thread cannot go on.

@@ -17,8 +17,8 @@ use crossbeam_channel::Sender;
 use tracing::debug;
 use twinfer_case::{Budget, Investigating, StartingWorkers};
 use twinfer_triage::{
-    Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Place, Purpose, Reduced,
-    Suspect, TriageOutcome, TriageResult,
+    Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Purpose, Reduced, Suspect,
+    SuspectId, TriageOutcome, TriageResult,
 };
 use twinfer_workers::{HostContext, TriageWorkers};
 
@@ -39,8 +39,8 @@ pub struct TriageQueue<'scope, 'env> {
     resources: Resources<'env>,
     events: Sender<StageEvent>,
     limits: Limits,
-    under_way: BTreeMap<Place, Investigation>,
-    done: BTreeMap<Place, Arc<TriageResult>>,
+    under_way: BTreeMap<SuspectId, Investigation>,
+    done: BTreeMap<SuspectId, Arc<TriageResult>>,
     next_lookahead: Instant,
     /// Whether all that the last lookahead wanted is under way, and more could be.
     has_room: bool,
@@ -119,26 +119,26 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         }
     }
 
-    /// The result of the investigation at `place`, once it is done.
-    pub fn result(&self, place: Place) -> Option<&Arc<TriageResult>> {
-        self.done.get(&place)
+    /// The result of the investigation of `suspect`, once it is done.
+    pub fn result(&self, suspect: SuspectId) -> Option<&Arc<TriageResult>> {
+        self.done.get(&suspect)
     }
 
     /// Has a suspect investigated that is to be decided next. Where those that matter most come first, one that is not reduced yet waits until
     /// no other one does.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
-        let is_reduced = self.done.contains_key(&suspect.place());
+        let is_reduced = self.done.contains_key(&suspect.id());
         let is_its_turn = self.limits.order == Order::ByCase || self.has_room || is_reduced;
-        if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.place()) {
+        if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.id()) {
             self.start(suspect, hidden_behind);
             self.has_room = false;
         }
     }
 
     /// Keeps the result of an investigation that ended; one that was canceled has none.
-    pub fn keep(&mut self, place: Place, result: Option<Arc<TriageResult>>) {
-        self.under_way.remove(&place);
-        self.done.extend(result.map(|result| (place, result)));
+    pub fn keep(&mut self, suspect: SuspectId, result: Option<Arc<TriageResult>>) {
+        self.under_way.remove(&suspect);
+        self.done.extend(result.map(|result| (suspect, result)));
         self.next_lookahead = Instant::now();
         self.has_room = false;
     }
@@ -150,8 +150,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Drops what concerns the case at `index`, which is decided.
     pub fn close(&mut self, index: u64) {
-        let mut rest = self.done.split_off(&(index, 0, 0));
-        self.done.append(&mut rest.split_off(&(index + 1, 0, 0)));
+        let mut rest = self.done.split_off(&SuspectId::first_of(index));
+        self.done.append(&mut rest.split_off(&SuspectId::first_of(index + 1)));
     }
 
     /// Runs more investigations at once, and starts more workers for them, since no case runs any more.
@@ -174,14 +174,14 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.has_ended && self.under_way.is_empty()
     }
 
-    /// Whether the suspect at `place` is being investigated, or was reduced and not confirmed.
-    pub fn has_begun(&self, place: Place) -> bool {
-        self.under_way.contains_key(&place) || self.done.contains_key(&place)
+    /// Whether `suspect` is being investigated, or was reduced and not confirmed.
+    pub fn has_begun(&self, suspect: SuspectId) -> bool {
+        self.under_way.contains_key(&suspect) || self.done.contains_key(&suspect)
     }
 
     /// What is known of a suspect whose investigation does not come to its end.
     pub fn unfinished(&self, suspect: &Suspect) -> Result<Confirmed, CampaignError> {
-        let reduced = self.done.get(&suspect.place()).and_then(|result| result.outcome.reduced());
+        let reduced = self.done.get(&suspect.id()).and_then(|result| result.outcome.reduced());
         let workers = &self.resources.variants[suspect.variant];
         Ok(self.resources.investigator.unfinished(workers, suspect, reduced)?)
     }
@@ -214,8 +214,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             Order::ByWeight => lookahead.by_weight(),
         };
         self.next_lookahead = Instant::now() + INTERVAL.max(REST * begun.elapsed());
-        for (place, investigation) in &self.under_way {
-            if !lookahead.may_need(*place) {
+        for (suspect, investigation) in &self.under_way {
+            if !lookahead.may_need(*suspect) {
                 investigation.cancellation.cancel();
             }
         }
@@ -223,30 +223,30 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             if self.under_way.len() >= self.limits.at_once {
                 break;
             }
-            if !self.under_way.contains_key(&suspect.place()) && self.has_workers(suspect.variant) {
+            if !self.under_way.contains_key(&suspect.id()) && self.has_workers(suspect.variant) {
                 self.start(suspect, hidden_behind.clone());
             }
         }
-        let is_under_way = |wanted: &Wanted| self.under_way.contains_key(&wanted.suspect.place());
+        let is_under_way = |wanted: &Wanted| self.under_way.contains_key(&wanted.suspect.id());
         self.has_room =
             self.under_way.len() < self.limits.at_once && lookahead.by_priority().all(is_under_way);
     }
 
     /// Whether the workers of a variant can take on another investigation.
     fn has_workers(&self, variant: usize) -> bool {
-        let busy = self.under_way.keys().filter(|(_, other, _)| *other == variant).count();
+        let busy = self.under_way.keys().filter(|suspect| suspect.variant == variant).count();
         // much of an investigation is waiting for workers that start
         busy < 2 * self.resources.variants[variant].limit()
     }
 
     /// Investigates a suspect; one that is already reduced is only confirmed.
     fn start(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
-        let place = suspect.place();
+        let id = suspect.id();
         let cancellation = Arc::new(Cancellation::with_limit(self.limits.patience));
         let investigation =
             Investigation { suspect: Arc::clone(suspect), cancellation: Arc::clone(&cancellation) };
-        self.under_way.insert(place, investigation);
-        let earlier = self.done.remove(&place).filter(|result| result.hidden_behind == hidden_behind);
+        self.under_way.insert(id, investigation);
+        let earlier = self.done.remove(&id).filter(|result| result.hidden_behind == hidden_behind);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let events = EventSender::new(self.events.clone());
         let variant = self.resources.variants[suspect.variant].info().variant.to_string();
@@ -285,7 +285,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                     let outcome = outcome.filter(|_| !cancellation.is_canceled());
                     let result =
                         outcome.map(|outcome| Arc::new(TriageResult { hidden_behind, outcome, effort }));
-                    StageEvent::Triaged(place, result)
+                    StageEvent::Triaged(id, result)
                 }
                 Err(error) => StageEvent::Failed(error),
             });
@@ -311,7 +311,7 @@ impl Resources<'_> {
         hidden_behind: Option<&Identity>,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
-        let is_familiar = |reduced: &Reduced| !self.dedup.register(suspect.place(), reduced);
+        let is_familiar = |reduced: &Reduced| !self.dedup.register(suspect.id(), reduced);
         let workers = &self.variants[suspect.variant];
         Ok(self.investigator.investigate(workers, suspect, hidden_behind, is_familiar, cancellation)?)
     }

@@ -64,8 +64,15 @@ impl Finding {
         let is_listed = || shown.outcomes.iter().all(|one| self.lists(&one.outcome));
         self.case == shown.case
             && (self.signature == shown.signature
+                || self.signature == shown.signature.without_condition()
                 || self.is_explained_by(shown)
                 || !shown.outcomes.is_empty() && is_listed())
+    }
+
+    /// The signature as this version of twinfer gives it: earlier ones left out the condition that an ONNX parser names.
+    pub fn current_signature(&self) -> Signature {
+        let condition = self.divergences.first().and_then(Divergence::failed_condition);
+        self.signature.clone().with_condition(condition)
     }
 
     /// Whether nothing but an explanation distinguishes `shown` from this finding, which has none.

@@ -18,7 +18,7 @@ pub struct Signature {
     /// Why the backend diverges, or what is left of the graph.
     pub cause: Cause,
     /// The code of the backend's error, how its process crashed, or the rule whose violation it accepts; `None` if the
-    /// divergence has none of these.
+    /// divergence has none of these. Behind the code of an ONNX parser stands the condition that failed, if the parser names it.
     pub error: Option<String>,
 }
 
@@ -68,6 +68,40 @@ impl Signature {
         format!("{}-{}", slug.trim_end_matches('-'), &digest.as_str()[..8])
     }
 
+    /// The same signature with the condition in the code of an ONNX parser that failed, which tells refusals with one code apart.
+    #[must_use]
+    pub fn with_condition(self, condition: Option<&str>) -> Self {
+        let error = match (&self.error, condition) {
+            (Some(code), Some(condition))
+                if self.kind == Kind::RejectsValid && self.condition().is_none() =>
+            {
+                Some(format!("{code}{CONDITION}{condition}"))
+            }
+            _ => return self,
+        };
+        Self { error, ..self }
+    }
+
+    /// The condition in the code of an ONNX parser that failed; `None` if the signature has none.
+    pub fn condition(&self) -> Option<&str> {
+        let (_, condition) = self.error.as_deref()?.split_once(CONDITION)?;
+        (self.kind == Kind::RejectsValid).then_some(condition)
+    }
+
+    /// The signature as it was before it had a condition.
+    #[must_use]
+    pub fn without_condition(&self) -> Self {
+        let code = self.condition().and(self.error.as_deref()).and_then(|error| error.split_once(CONDITION));
+        let error = code.map_or_else(|| self.error.clone(), |(code, _)| Some(code.to_owned()));
+        Self { error, ..self.clone() }
+    }
+
+    /// Whether `slug` is the folder name of a finding with this signature, in this version of twinfer or in one whose signatures had no
+    /// condition.
+    pub fn is_called(&self, slug: &str) -> bool {
+        self.slug() == slug || self.condition().is_some() && self.without_condition().slug() == slug
+    }
+
     /// Whether `slug` begins as the folder names of `backend`'s findings do: with the backend and a stage, or with the backend and `unstable`.
     pub fn is_slug_of(slug: &str, backend: &BackendName) -> bool {
         let rest = slug.strip_prefix(&slugify(backend.label())).and_then(|rest| rest.strip_prefix('-'));
@@ -88,6 +122,9 @@ impl Signature {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
+
+/// What stands between the code of an error and the condition that failed.
+const CONDITION: &str = ": ";
 
 const SLUG_TEXT: usize = 111;
 
@@ -129,6 +166,26 @@ impl fmt::Display for Signature {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finding_keeps_the_name_that_it_had_without_a_condition() {
+        let earlier = Signature {
+            backend: BackendName::Trt,
+            stage: Stage::Parse,
+            kind: Kind::RejectsValid,
+            cause: Cause::Graph(vec!["QuantizeLinear".to_owned()]),
+            error: Some("kINVALID_NODE helper".to_owned()),
+        };
+        assert_eq!((earlier.condition(), earlier.without_condition()), (None, earlier.clone()));
+        let named = earlier.clone().with_condition(Some("K == scaleSize"));
+        assert_eq!(named.condition(), Some("K == scaleSize"));
+        assert_eq!(named.clone().with_condition(Some("another")), named, "it has one");
+        assert_eq!(named.without_condition(), earlier);
+        assert!(named.is_called(&named.slug()) && named.is_called(&earlier.slug()));
+        assert!(!earlier.is_called(&named.slug()) && named.slug() != earlier.slug());
+        let crash = Signature { kind: Kind::Crash, ..earlier };
+        assert_eq!(crash.clone().with_condition(Some("K == scaleSize")), crash);
+    }
 
     #[test]
     fn folder_name_begins_with_the_backend() {

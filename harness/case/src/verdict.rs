@@ -70,14 +70,16 @@ impl Divergence {
         }
     }
 
-    /// The condition in the code of an ONNX parser that a valid model does not meet, as its message says, such as `K == scaleSize`; `None` if
-    /// the message names none, or the divergence is another one.
-    pub fn failed_assertion(&self) -> Option<&str> {
+    /// The condition that failed in the code of an ONNX parser when it refused a valid model, such as `K == scaleSize`, as the parser's
+    /// message names it. `None` if the message names none, or if the divergence is not [`Kind::RejectsValid`].
+    pub fn failed_condition(&self) -> Option<&str> {
         if self.kind != Kind::RejectsValid {
             return None;
         }
         let (_, message) = self.detail.split_once(FAILED_ASSERTION)?;
-        let condition = message.lines().next()?.split(" && \"").next()?.trim();
+        let ends = [" && \"", ": "].into_iter().filter_map(|end| message.find(end));
+        let line = message.lines().next()?;
+        let condition = ends.min().and_then(|end| line.get(..end)).unwrap_or(line).trim();
         (!condition.is_empty()).then_some(condition)
     }
 
@@ -246,15 +248,17 @@ mod tests {
     }
 
     #[test]
-    fn failed_assertion_is_the_condition_without_its_comment() {
+    fn failed_condition_stands_before_its_explanation() {
         let refused = |kind, detail: &str| {
             let variant = "trt".parse().unwrap();
             let divergence = Divergence::new(variant, Stage::Parse, kind, Blame::Variant, detail.to_owned());
-            divergence.failed_assertion().map(str::to_owned)
+            divergence.failed_condition().map(str::to_owned)
         };
         let message = "kINVALID_NODE QuantDequantLinearHelper: kINVALID_NODE at node 3: Assertion failed: K == scaleSize && \"The number";
         assert_eq!(refused(Kind::RejectsValid, message).as_deref(), Some("K == scaleSize"));
-        let without_comment = "Assertion failed: a && b\nnode4";
+        let of_rtx = "Assertion failed: (bias.d[0] == weights.d[0]): Shape of bias weights = 1, of kernel weights = 4.";
+        assert_eq!(refused(Kind::RejectsValid, of_rtx).as_deref(), Some("(bias.d[0] == weights.d[0])"));
+        let without_comment = "Assertion failed: a && b\nnode4: c";
         assert_eq!(refused(Kind::RejectsValid, without_comment).as_deref(), Some("a && b"));
         assert_eq!(
             refused(Kind::BuildFailure, message),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use twinfer_case::{Signature, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
 use twinfer_configuration::{Date, KnownIssue};
-use twinfer_reports::{IssueState, ListedIssue, Report};
+use twinfer_reports::{IssueState, ListedIssue, Report, ReportedFinding};
 use twinfer_store::{has_finding, read_finding};
 use twinfer_targets::{TargetError, Targets, read_case};
 use twinfer_workers::{Deadlines, WorkerCommand};
@@ -66,21 +66,28 @@ pub fn resolve(
     Ok(())
 }
 
-/// Marks the finding of `issue` as known if the issue is listed for every version that showed it.
+/// Marks the findings of `issue` as known if the issue is listed for every version that showed them.
 fn accept(report: &mut Report, issue: &KnownIssue) {
-    let shown = report.findings.iter_mut().find(|found| found.new && found.slug == issue.finding);
-    if let Some(found) = shown
-        && found.finding.seen_in.iter().all(|seen| issue.versions.holds(seen.version.version()))
-    {
-        found.new = false;
-        report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+    for found in report.findings.iter_mut().filter(|found| found.new && is_of(found, issue)) {
+        if found.finding.seen_in.iter().all(|seen| issue.versions.holds(seen.version.version())) {
+            found.new = false;
+            report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+        }
     }
 }
 
+/// Whether `found` is what `issue` names, perhaps by the name that the finding had in an earlier version of twinfer.
+fn is_of(found: &ReportedFinding, issue: &KnownIssue) -> bool {
+    found.slug == issue.finding || found.finding.signature.is_called(&issue.finding)
+}
+
 fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Result<IssueState, Failure> {
-    let seen = report.summary.findings.iter().find(|count| count.slug == issue.finding);
-    if let Some(seen) = seen {
-        return Ok(IssueState::Occurs { cases: seen.cases });
+    let called: Vec<_> = report.findings.iter().filter(|found| is_of(found, issue)).collect();
+    let is_called = |slug: &String| *slug == issue.finding || called.iter().any(|found| found.slug == *slug);
+    let seen = report.summary.findings.iter().filter(|count| is_called(&count.slug));
+    let cases: Vec<_> = seen.map(|count| count.cases).collect();
+    if !cases.is_empty() {
+        return Ok(IssueState::Occurs { cases: cases.iter().sum() });
     }
     let concerned: Vec<&Variant> = concerned(report, issue).collect();
     if concerned.is_empty() {

@@ -203,7 +203,7 @@ fn slug<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     }
     if !Signature::is_slug(&name) {
         return Err(de::Error::custom(
-            "no backend has a finding of that name, which begins with a backend and a stage: trt-parse-rejects-valid-…",
+            "not the name of a finding, which begins with a backend and a stage, as in trt-parse-rejects-valid-…, or with a backend and `unstable`",
         ));
     }
     Ok(name)
@@ -294,10 +294,7 @@ mod tests {
             ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
             ("[[known]]\nfinding = \"trt-build-x\"", "line 1: missing field `reason`"),
             ("[[known]]\nfinding = \"trt-build-x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),
-            (
-                "[[known]]\nfinding = \"trtx-parse-x\"\nreason = \"y\"",
-                "line 2: no backend has a finding of that name",
-            ),
+            ("[[known]]\nfinding = \"trtx-parse-x\"\nreason = \"y\"", "line 2: not the name of a finding"),
         ] {
             let message = read(text).unwrap_err();
             assert!(message.contains(line), "{message}");

@@ -56,7 +56,7 @@ fn settings(run: &RunInfo, also_left_out: &[&str]) -> Value {
     settings
 }
 
-/// Leaves out libraries that only one run has if the variants differ, which says why.
+/// If the variants differ, removes the libraries that only one run has: the difference in variants explains them.
 fn leave_out_libraries_of_one(one: &mut Value, other: &mut Value) {
     let names = |run: &Value, list: &str| -> Vec<String> {
         run.get(list).and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned().collect()

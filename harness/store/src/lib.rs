@@ -57,7 +57,7 @@ pub use model_file::read_model;
 pub use names::{MODEL, tensor_file};
 pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};
-pub use recording::{Observed, RecordedObservation, Recording, is_recording, without_timings};
+pub use recording::{Observed, RecordedObservation, Recording, without_recordings, without_timings};
 pub use records::Records;
 pub use replay::{findings_of_run, replay_events};
 pub use run::{machine, now, read_run, record_end, run_id};

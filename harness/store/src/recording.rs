@@ -171,8 +171,15 @@ pub fn without_timings(observation: &Observation) -> Observation {
     Observation { timings: Vec::new(), ..observation.clone() }
 }
 
+/// The `paths` but the recordings among them, which a shell finds beside the folders of cases and findings; all of them if they are
+/// nothing else.
+pub fn without_recordings(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    let has_others = paths.iter().any(|path| !is_recording(path));
+    paths.iter().filter(move |path| !has_others || !is_recording(path))
+}
+
 /// Whether `path` is the file with the recording of a case or finding, whose folder lies beside it.
-pub fn is_recording(path: &Path) -> bool {
+fn is_recording(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let folder = name.strip_suffix(OBSERVED).map(|folder| path.with_file_name(folder));
     path.is_file() && folder.is_some_and(|folder| folder.is_dir())

@@ -83,7 +83,7 @@ impl Targets {
         Ok(None)
     }
 
-    /// The smallest case that shows the symptom of `diverging`, in fresh workers too.
+    /// The smallest case that shows the symptom of `diverging`, or the wrong shape from which it follows, in fresh workers too.
     fn smallest(
         &self,
         workers: &TriageWorkers,

@@ -156,7 +156,8 @@ impl Catalog {
     /// nothing.
     pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
-        let may_hide = matches!(identity.signature.cause, Cause::Graph(_)) && identity.assertion.is_none();
+        let may_hide =
+            matches!(identity.signature.cause, Cause::Graph(_)) && identity.signature.condition().is_none();
         (may_hide && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
     }
 }
@@ -199,7 +200,6 @@ mod tests {
         let mut catalog = Catalog::default();
         catalog.add(Arc::new(Identity {
             broken_by: None,
-            assertion: None,
             signature: signature(cause),
             classes: names(classes),
             outcomes: Vec::new(),

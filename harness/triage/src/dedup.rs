@@ -1,6 +1,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Place, catalog::Catalog, identity::Identity, provisional::Provisional, triage_result::Reduced};
+use crate::{
+    SuspectId, catalog::Catalog, identity::Identity, provisional::Provisional, triage_result::Reduced,
+};
 
 /// Recognizes findings across investigations that run at the same time: if two of them reach one finding, only one confirms
 /// it.
@@ -13,7 +15,7 @@ struct Reached {
     /// Recorded by the campaign.
     recorded: Catalog,
     /// Reached by investigations, perhaps not recorded yet.
-    registered: Vec<(Place, Identity)>,
+    registered: Vec<(SuspectId, Identity)>,
 }
 
 impl Dedup {
@@ -28,26 +30,27 @@ impl Dedup {
         recorded.find_likely(provisional).or_else(|| recorded.masked_by(provisional)).is_some()
     }
 
-    /// Registers the finding that the investigation of the suspect at `place` reached. False if the finding is recorded, or
-    /// registered for an earlier place: it needs no confirmation then.
-    pub fn register(&self, place: Place, reduced: &Reduced) -> bool {
+    /// Registers the finding that the investigation of `suspect` reached. False if the finding is recorded, or registered for an
+    /// earlier suspect: it needs no confirmation then.
+    pub fn register(&self, suspect: SuspectId, reduced: &Reduced) -> bool {
         if self.lock().recorded.find_learned(reduced).is_some() {
             return false;
         }
-        !reduced.is_certain() || self.register_identities(place, &reduced.identities().collect::<Vec<_>>())
+        !reduced.is_certain() || self.register_identities(suspect, &reduced.identities().collect::<Vec<_>>())
     }
 
-    fn register_identities(&self, place: Place, identities: &[&Identity]) -> bool {
+    fn register_identities(&self, suspect: SuspectId, identities: &[&Identity]) -> bool {
         let mut reached = self.lock();
         let is_reached = |identity: &Identity| {
-            let is_earlier =
-                |(other, registered): &(Place, Identity)| *other < place && registered.is_same_as(identity);
+            let is_earlier = |(other, registered): &(SuspectId, Identity)| {
+                *other < suspect && registered.is_same_as(identity)
+            };
             reached.recorded.find(identity).is_some() || reached.registered.iter().any(is_earlier)
         };
         if identities.iter().any(|identity| is_reached(identity)) {
             return false;
         }
-        reached.registered.extend(identities.iter().map(|identity| (place, (*identity).clone())));
+        reached.registered.extend(identities.iter().map(|identity| (suspect, (*identity).clone())));
         true
     }
 
@@ -74,7 +77,6 @@ mod tests {
         };
         Identity {
             broken_by: None,
-            assertion: None,
             signature,
             classes: Vec::new(),
             outcomes: Vec::new(),
@@ -87,19 +89,19 @@ mod tests {
     #[test]
     fn findings_are_confirmed_unless_recorded_or_reached_earlier() {
         let dedup = Dedup::default();
-        assert!(dedup.register_identities((5, 0, 0), &[&identity("bias-dropped")]));
+        assert!(dedup.register_identities(SuspectId::first_of(5), &[&identity("bias-dropped")]));
         assert!(
-            !dedup.register_identities((6, 0, 0), &[&identity("bias-dropped")]),
+            !dedup.register_identities(SuspectId::first_of(6), &[&identity("bias-dropped")]),
             "reached by an earlier case"
         );
         assert!(
-            dedup.register_identities((4, 0, 0), &[&identity("bias-dropped")]),
+            dedup.register_identities(SuspectId::first_of(4), &[&identity("bias-dropped")]),
             "an earlier case comes first"
         );
         let mut recorded = Catalog::default();
         recorded.add(Arc::new(identity("bias-dropped")));
         dedup.update(&recorded);
-        assert!(!dedup.register_identities((3, 0, 0), &[&identity("bias-dropped")]), "recorded");
-        assert!(dedup.register_identities((3, 0, 0), &[&identity("groups-interleaved")]));
+        assert!(!dedup.register_identities(SuspectId::first_of(3), &[&identity("bias-dropped")]), "recorded");
+        assert!(dedup.register_identities(SuspectId::first_of(3), &[&identity("groups-interleaved")]));
     }
 }

@@ -1,15 +1,10 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
-use twinfer_case::{Case, CaseOutcome, Cause, Divergence, Finding, Kind, Signature, Trigger};
+use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
 use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
-use crate::{
-    BrokenBy,
-    classes::classes,
-    provisional::Provisional,
-    symptom::{Symptom, are_of_values},
-};
+use crate::{BrokenBy, classes::classes, provisional::Provisional, symptom::are_of_values};
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +13,8 @@ pub struct Identity {
     pub signature: Signature,
     /// The [classes](crate::classes) of the finding's minimal case.
     pub classes: Vec<String>,
-    /// Where the finding's minimal case breaks a rule; `None` if its graph is valid.
+    /// Where the finding's minimal case breaks a rule; `None` if its graph is valid or breaks another rule first.
     pub broken_by: Option<BrokenBy>,
-    /// The assertion of a parser that fails; `None` if it names none.
-    pub assertion: Option<String>,
     /// What repeats of the minimal case came to if the finding varies; empty for any other finding.
     pub outcomes: Vec<CaseOutcome>,
     /// The condition under which the finding shows, if it is known.
@@ -38,9 +31,7 @@ impl Identity {
     pub fn of(finding: &Finding, case: &Case) -> Self {
         let outcomes =
             finding.outcomes.iter().filter(|_| finding.kind.varies()).map(|one| one.outcome.clone());
-        let assertion = finding.divergences.first().and_then(Divergence::failed_assertion);
         Self {
-            assertion: assertion.map(str::to_owned),
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
             edits: finding
@@ -49,42 +40,34 @@ impl Identity {
                 .filter(|name| !named(&finding.signature).contains(name))
                 .cloned()
                 .collect(),
-            ..Self::of_case(finding.signature.clone(), case)
+            ..Self::of_case(finding.current_signature(), case)
         }
-    }
-
-    /// How a finding with this signature is recognized whose minimal case has this symptom, before its trigger is known.
-    pub(crate) fn of_symptom(symptom: &Symptom, signature: Signature, case: &Case) -> Self {
-        let assertion = symptom.assertion().map(str::to_owned);
-        Self { assertion, ..Self::of_case(signature, case) }
     }
 
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
         let (outcomes, edits) = (Vec::new(), Vec::new());
         let (classes, broken_by, nodes) = (classes(case), BrokenBy::of(case), describe(case));
-        Self { signature, classes, broken_by, assertion: None, outcomes, trigger: None, edits, nodes }
+        Self { signature, classes, broken_by, outcomes, trigger: None, edits, nodes }
     }
 
-    /// Whether both are the same bug: one signature, one explanation, one assertion of a parser, or the minimal case of each satisfies the
-    /// trigger of the other and shows what the other does.
+    /// Whether both are the same bug: one signature, one explanation, one condition that fails in a parser, or the minimal case of each
+    /// satisfies the trigger of the other and shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        let fails_like = self.fails_like(&other.signature, other.assertion.as_deref());
         self.matches(&other.signature)
-            || fails_like == Some(true)
+            || self.is_refused_like(&other.signature)
             || self.is_explained_like(other)
-            || fails_like.is_none() && self.is_triggered_like(other)
+            || self.is_triggered_like(other)
             || self.accepts_like(&other.signature, other.broken_by.as_ref())
     }
 
-    /// Whether the same assertion of a parser fails that fails for the finding; `None` if the finding or the other names none.
-    fn fails_like(&self, signature: &Signature, assertion: Option<&str>) -> Option<bool> {
-        let same = self.assertion.as_deref()? == assertion?;
-        Some(same && is_alike(&self.signature, signature))
+    /// Whether a parser refuses a model with this signature because the condition fails that fails for the finding.
+    fn is_refused_like(&self, signature: &Signature) -> bool {
+        self.signature.condition().is_some() && is_alike(&self.signature, signature)
     }
 
     /// Whether a backend that accepts an invalid graph, as the finding says, does the same here: the same rule is broken, by the same
-    /// operator.
+    /// operator or outside any node.
     fn accepts_like(&self, signature: &Signature, broken_by: Option<&BrokenBy>) -> bool {
         self.signature.kind == Kind::AcceptsInvalid
             && is_alike(&self.signature, signature)
@@ -182,22 +165,22 @@ impl Identity {
     /// Whether a divergence with this signature is one of the outcomes of a finding that varies.
     fn lists(&self, signature: &Signature) -> bool {
         let is_outcome = |outcome: &CaseOutcome| {
-            outcome.kinds.contains(&signature.kind) && outcome.error == signature.error
+            outcome.kinds.contains(&signature.kind) && outcome.error == signature.without_condition().error
         };
         self.signature.backend == signature.backend && self.outcomes.iter().any(is_outcome)
     }
 
     /// Whether a case that looks like this most likely shows the finding.
     pub(crate) fn is_likely(&self, provisional: &Provisional) -> bool {
-        let Provisional { signature, nodes, broken_by, assertion } = provisional;
+        let Provisional { signature, nodes, broken_by } = provisional;
         if self.signature.kind == Kind::Unstable && self.lists(signature) {
             return matches!(&signature.cause, Cause::Graph(present) if self.is_contained_in(present));
         }
         if self.signature.kind == Kind::AcceptsInvalid {
             return self.accepts_like(signature, broken_by.as_ref());
         }
-        if let Some(fails_like) = self.fails_like(signature, assertion.as_deref()) {
-            return fails_like;
+        if self.is_refused_like(signature) {
+            return true;
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
@@ -399,7 +382,6 @@ mod tests {
             signature: finding.signature.clone(),
             nodes: finding.nodes.clone(),
             broken_by: None,
-            assertion: None,
         };
         assert!(padded.is_likely(&provisional(&grouped)), "it is not investigated again");
         assert!(!grouped.is_likely(&provisional(&padded)), "nothing explains it");
@@ -464,7 +446,6 @@ mod tests {
             signature: signature(Kind::WrongValues, &["Conv"]),
             nodes: describe(case),
             broken_by: None,
-            assertion: None,
         };
         assert!(finding.is_likely(&provisional(&case(2, 2))));
         assert!(!finding.is_likely(&provisional(&case(4, 1))));
@@ -488,26 +469,27 @@ mod tests {
     }
 
     #[test]
-    fn models_that_fail_one_assertion_of_a_parser_are_one_finding() {
-        let refused = |case: &Case, classes: &[&str], assertion: Option<&str>| Identity {
-            assertion: assertion.map(str::to_owned),
-            classes: classes.iter().map(|&class| class.to_owned()).collect(),
-            ..Identity::of_case(signature(Kind::RejectsValid, classes), case)
+    fn models_that_fail_one_condition_of_a_parser_are_one_finding() {
+        let refused = |case: &Case, classes: &[&str], condition: &str| {
+            let error = Some("kINVALID_NODE".to_owned());
+            let signature = Signature { error, ..signature(Kind::RejectsValid, classes) };
+            let classes = classes.iter().map(|&class| class.to_owned()).collect();
+            Identity { classes, ..Identity::of_case(signature.with_condition(Some(condition)), case) }
         };
         let provisional = |identity: &Identity| Provisional {
             signature: identity.signature.clone(),
             nodes: identity.nodes.clone(),
             broken_by: None,
-            assertion: identity.assertion.clone(),
         };
-        let one = refused(&case(1, 4), &["Add", "Conv"], Some("dims == 2"));
-        let alike = refused(&case(2, 2), &["Conv", "Identity", "group"], Some("dims == 2"));
+        let one = refused(&case(1, 4), &["Add", "Conv"], "dims == 2");
+        let alike = refused(&case(2, 2), &["Conv", "Identity", "group"], "dims == 2");
         assert!(one.is_same_as(&alike) && alike.is_same_as(&one) && one.is_likely(&provisional(&alike)));
-        let other = refused(&case(2, 2), &["Add", "Conv", "group"], Some("scale > 0"));
-        assert!(!one.is_same_as(&other), "another reason");
+        let other = refused(&case(2, 2), &["Add", "Conv"], "scale > 0");
+        assert!(!one.is_same_as(&other), "another reason, with the same graph");
         assert!(!one.is_likely(&provisional(&other)), "it has all classes of the finding");
-        let unnamed = refused(&case(2, 2), &["Add", "Conv", "group"], None);
-        assert!(!one.is_same_as(&unnamed) && one.is_likely(&provisional(&unnamed)));
+        let unnamed =
+            Identity { signature: other.signature.without_condition(), ..refused(&case(2, 2), &[], "") };
+        assert!(!one.is_same_as(&unnamed) && !one.is_likely(&provisional(&unnamed)));
     }
 
     #[test]
@@ -520,6 +502,12 @@ mod tests {
         let one = accepted(&case(1, 3), &["Conv"], "input-channels");
         assert!(one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "input-channels")));
         assert!(!one.is_same_as(&accepted(&case(2, 3), &["Conv", "group"], "group-positive")));
+        let of_another_operator =
+            Identity { broken_by: Some(BrokenBy::Operator("ConvTranspose")), ..one.clone() };
+        let signature =
+            Signature { cause: Cause::Graph(Vec::new()), ..of_another_operator.signature.clone() };
+        let of_another_operator = Identity { signature, ..of_another_operator };
+        assert!(!one.is_same_as(&of_another_operator), "another operator breaks it");
     }
 
     #[test]
@@ -542,7 +530,6 @@ mod tests {
             signature: other.signature.clone(),
             nodes: describe(&followed),
             broken_by: BrokenBy::of(&followed),
-            assertion: None,
         };
         assert!(one.is_likely(&provisional), "it is not investigated");
         let undefined = |mut case: Case| {

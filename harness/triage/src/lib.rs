@@ -23,7 +23,6 @@
 //!     signature: signature_of_minimal,
 //!     classes,
 //!     broken_by: None,
-//!     assertion: None,
 //!     outcomes: Vec::new(),
 //!     trigger: None,
 //!     edits: Vec::new(),
@@ -91,6 +90,6 @@ pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};
 pub use scrutiny::{Scrutiny, Triageable};
 pub use study::{Experiments, Study, is_shown_by_others};
-pub use suspect::{CaseSource, Place, Suspect};
+pub use suspect::{CaseSource, Suspect, SuspectId};
 pub use symptom::Symptom;
 pub use triage_result::{Confirmed, Effort, Reduced, TriageOutcome, TriageResult};

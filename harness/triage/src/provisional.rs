@@ -10,10 +10,8 @@ pub struct Provisional {
     pub signature: Signature,
     /// What the nodes of the case are like in each run, of which some may satisfy the trigger of a finding.
     pub nodes: Vec<DescribedNode>,
-    /// Where the graph breaks a rule; `None` if it is valid.
+    /// Where the graph breaks a rule; `None` if it is valid or breaks another rule first.
     pub broken_by: Option<BrokenBy>,
-    /// The assertion of a parser that fails; `None` if it names none.
-    pub assertion: Option<String>,
 }
 
 impl Provisional {
@@ -23,7 +21,6 @@ impl Provisional {
             signature: symptom.signature(info, encoded),
             nodes: describe_runs(&encoded.case),
             broken_by: BrokenBy::of(&encoded.case),
-            assertion: symptom.assertion().map(str::to_owned),
         }
     }
 }
@@ -31,6 +28,6 @@ impl Provisional {
 impl From<Signature> for Provisional {
     /// A case whose nodes are not known.
     fn from(signature: Signature) -> Self {
-        Self { signature, nodes: Vec::new(), broken_by: None, assertion: None }
+        Self { signature, nodes: Vec::new(), broken_by: None }
     }
 }

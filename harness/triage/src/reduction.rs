@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use twinfer_case::{BackendName, Case, CaseHash, DeviceUse, EncodedCase, Event, Kind, Stage};
+use twinfer_case::{BackendName, Case, CaseHash, DeviceUse, EncodedCase, Event, Kind, Outcome, Stage};
 use twinfer_checks::{Evaluated, Oracle, references};
 use twinfer_minimize::Reducer;
 use twinfer_workers::TriageWorkers;
@@ -47,7 +47,7 @@ pub struct Reduction<'a> {
 
 impl Reduction<'_> {
     /// The smallest case found that shows the bug of `diverging` in warm workers, and shows it as clearly; `diverging` itself if
-    /// no smaller case does.
+    /// no smaller case does. Of a refusal that only follows from a wrong shape, the case shows the wrong shape.
     pub fn reduce(
         &self,
         diverging: &DivergingCase,
@@ -153,8 +153,8 @@ impl Reduction<'_> {
         Ok(refuting.map_or_else(|| diverging.clone(), |(_, alone)| alone))
     }
 
-    /// The node, as a case, whose wrong shape is why the backend refuses the case of `diverging`: with the right shape in its place it does
-    /// not. `None` if there is no such node.
+    /// The node, as a case, whose wrong shape is why the backend refuses the case of `diverging`: it accepts the case with the right shape
+    /// in its place. `None` if there is no such node.
     fn cause_of_refusal(
         &self,
         diverging: &DivergingCase,
@@ -164,6 +164,9 @@ impl Reduction<'_> {
             return Ok(None);
         }
         for CutOut { node, rest } in cut_out(&diverging.evaluated.encoded.case) {
+            if !self.cancellation.is_active() {
+                break;
+            }
             let alone = self.run_until(Stage::Execute, Purpose::Reduction, vec![node], &diverging.symptom)?;
             let wrong_shape = alone.iter().find_map(|alone| {
                 let lead = alone.divergences().iter().find(|one| one.kind == Kind::WrongShape)?;
@@ -171,8 +174,7 @@ impl Reduction<'_> {
             });
             let Some(wrong_shape) = wrong_shape else { continue };
             let rest = self.run_warm(Purpose::Reduction, vec![rest], &diverging.symptom)?;
-            let is_refused_anyway = |rest: &Evaluated| diverging.symptom.recurring_in(rest).is_some();
-            if !rest.iter().any(is_refused_anyway)
+            if rest.iter().all(|rest| rest.observation.outcome == Outcome::Ok)
                 && let Some((_, cause)) = self.first_recurring(&wrong_shape, alone, steadiness)?
             {
                 return Ok(Some(cause));

@@ -10,8 +10,23 @@ use crate::{
 /// The source of a campaign's cases: gives the case at an index, and the same case each time.
 pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
 
-/// A suspect's place in the order of the campaign: the places of its case, of its variant and of its divergence.
-pub type Place = (u64, usize, usize);
+/// Identifies a suspect within its campaign. Suspects are ordered by case, variant and divergence, as they are decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SuspectId {
+    /// The case's place in the campaign.
+    pub case: u64,
+    /// The variant's place among the variants of the campaign.
+    pub variant: usize,
+    /// The place of the divergence among those of the variant.
+    pub divergence: usize,
+}
+
+impl SuspectId {
+    /// The first that a suspect of this case may have.
+    pub const fn first_of(case: u64) -> Self {
+        Self { case, variant: 0, divergence: 0 }
+    }
+}
 
 /// A divergence that may be a new finding: what one variant did with one case, for one of the causes of its divergences.
 ///
@@ -106,9 +121,9 @@ impl Suspect {
             && may_repeat_on_rung(&lower.provisional.signature, &self.provisional.signature)
     }
 
-    /// The suspect's place in the order of the campaign.
-    pub const fn place(&self) -> Place {
-        (self.index, self.variant, self.lead)
+    /// What identifies the suspect within its campaign.
+    pub const fn id(&self) -> SuspectId {
+        SuspectId { case: self.index, variant: self.variant, divergence: self.lead }
     }
 
     /// The case, generated and encoded again unless it is a segment, with what the variant of `info` did and what was concluded.

@@ -18,8 +18,8 @@ pub struct Symptom {
     fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
-    /// The [assertion](Divergence::failed_assertion) of a parser that fails.
-    assertion: Option<String>,
+    /// The [condition](Divergence::failed_condition) that fails in a parser.
+    condition: Option<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
 }
@@ -49,9 +49,9 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        let (assertion, ignored) =
-            (divergence.failed_assertion().map(str::to_owned), Ignored::Refuted(Vec::new()));
-        Self { stage, kind, blame, fallback, diagnosis, error, assertion, ignored }
+        let (condition, ignored) =
+            (divergence.failed_condition().map(str::to_owned), Ignored::Refuted(Vec::new()));
+        Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored }
     }
 
     /// The symptom without mutants that reproduce the case by accident.
@@ -106,7 +106,7 @@ impl Symptom {
         let is_as_clear = self.diagnosis.is_empty()
             || !simpler.diagnosis.is_empty()
                 && simpler.diagnosis.iter().all(|mutant| self.diagnosis.contains(mutant));
-        let is_same_error = (&self.error, &self.assertion) == (&simpler.error, &simpler.assertion);
+        let is_same_error = (&self.error, &self.condition) == (&simpler.error, &simpler.condition);
         (is_as_clear && is_same_error).then_some(simpler)
     }
 
@@ -123,7 +123,7 @@ impl Symptom {
     /// The symptom with another kind, which a confirmation showed, and without a fallback or a diagnosis.
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
-        Self { kind, fallback: None, diagnosis: Vec::new(), assertion: None, ..self }
+        Self { kind, fallback: None, diagnosis: Vec::new(), condition: None, ..self }
     }
 
     fn matches(&self, divergence: &Divergence) -> bool {
@@ -157,16 +157,13 @@ impl Symptom {
             cause,
             error: self.error.clone(),
         }
+        .with_condition(self.condition.as_deref())
     }
 
-    /// The assertion of a parser that fails; `None` if it names none.
-    pub(crate) fn assertion(&self) -> Option<&str> {
-        self.assertion.as_deref()
-    }
-
-    /// Whether another assertion of a parser fails in `other`.
+    /// Whether another condition fails in a parser in `other`.
     pub(crate) fn fails_otherwise(&self, other: &Self) -> bool {
-        self.assertion().zip(other.assertion()).is_some_and(|(one, other)| one != other)
+        let conditions = self.condition.as_ref().zip(other.condition.as_ref());
+        conditions.is_some_and(|(one, other)| one != other)
     }
 
     /// The place of the divergence of this kind among `divergences`; 0 if none is.

@@ -84,7 +84,7 @@ impl Reduced {
         let encoded = &smallest.evaluated.encoded;
         let signature = smallest.symptom.signature(info, encoded);
         let minimal = Some(MinimalCase::new(encoded, &signature, info));
-        let identity = Identity::of_symptom(&smallest.symptom, signature, &encoded.case);
+        let identity = Identity::of_case(signature, &encoded.case);
         Self {
             smallest,
             minimal,

@@ -5,7 +5,7 @@ use std::{
 };
 
 use twinfer_case::{FindingSeverity, Signature};
-use twinfer_triage::{Catalog, Identity, Place, Reduced, Suspect, TriageResult, may_be_same_finding};
+use twinfer_triage::{Catalog, Identity, Reduced, Suspect, SuspectId, TriageResult, may_be_same_finding};
 
 use crate::{
     decide::{Counts, Decision, Question, Triaged, decide},
@@ -54,7 +54,7 @@ fn weight(severity: FindingSeverity, suspects: u64) -> u64 {
 struct Foresight<'a> {
     lookahead: Lookahead,
     catalog: Catalog,
-    done: &'a BTreeMap<Place, Arc<TriageResult>>,
+    done: &'a BTreeMap<SuspectId, Arc<TriageResult>>,
     /// Provisional signatures of the suspects that resemble nothing else.
     expected: Vec<&'a Signature>,
 }
@@ -64,7 +64,7 @@ impl Lookahead {
     pub fn of(
         undecided: &BTreeMap<u64, JudgedCase>,
         catalog: Catalog,
-        done: &BTreeMap<Place, Arc<TriageResult>>,
+        done: &BTreeMap<SuspectId, Arc<TriageResult>>,
         end: u64,
     ) -> Self {
         let lookahead = Self::default();
@@ -89,9 +89,9 @@ impl Lookahead {
         self.new.iter().chain(&self.again).chain(&self.alike)
     }
 
-    /// Whether the investigation at `place` may still be needed.
-    pub fn may_need(&self, place: Place) -> bool {
-        self.by_priority().any(|wanted| wanted.suspect.place() == place)
+    /// Whether the investigation of `suspect` may still be needed.
+    pub fn may_need(&self, suspect: SuspectId) -> bool {
+        self.by_priority().any(|wanted| wanted.suspect.id() == suspect)
     }
 }
 
@@ -119,7 +119,7 @@ impl<'a> Foresight<'a> {
 
     /// The finding that a suspect will probably count for.
     fn decide(&mut self, suspect: &'a Arc<Suspect>, counts: Counts) -> Option<usize> {
-        let result = self.done.get(&suspect.place()).map(|result| &**result);
+        let result = self.done.get(&suspect.id()).map(|result| &**result);
         match decide(&self.catalog, counts, suspect.case, &suspect.provisional, None, result) {
             Decision::Known(finding) | Decision::Repeats(finding) => Some(finding),
             Decision::Triaged(triaged, _) => Some(self.triaged(&triaged)),

@@ -8,7 +8,7 @@ use twinfer_campaign::NEIGHBORS;
 use twinfer_case::Finding;
 use twinfer_configuration::Configuration;
 use twinfer_reports::Report;
-use twinfer_store::{findings_of_run, has_case, has_finding, has_run, is_recording, run_of_finding};
+use twinfer_store::{findings_of_run, has_case, has_finding, has_run, run_of_finding, without_recordings};
 use twinfer_targets::{Explanation, TargetError};
 
 use super::replay::print_verdict;
@@ -34,8 +34,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
-    // a shell finds recordings beside findings
-    for path in arguments.findings.iter().filter(|path| !is_recording(path)) {
+    for path in without_recordings(&arguments.findings) {
         findings.extend(findings_in(path)?);
     }
     let (folders, without_case): (Vec<_>, Vec<_>) = findings.into_iter().partition(|folder| has_case(folder));

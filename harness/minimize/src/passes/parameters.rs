@@ -29,7 +29,7 @@ pub fn by_identity<'a>(case: &'a Case, baseline: &'a Baseline) -> Candidates<'a>
     let graph = &case.graph;
     let is_constant = |name: &String| name.is_empty() || graph.initializer(name).is_some();
     let computes = move |node: &Node| {
-        !matches!(node.op, Op::Identity | Op::Constant(_) | Op::QuantizeLinear(_))
+        !matches!(node.op, Op::Identity | Op::QuantizeLinear(_))
             && node.inputs.iter().all(is_constant)
             && node.inputs.first().is_some_and(|name| graph.readers(name).count() == 1)
     };

@@ -10,7 +10,7 @@ mod table;
 
 use std::path::Path;
 
-use twinfer_store::{RunDirectory, is_recording};
+use twinfer_store::{RunDirectory, without_recordings};
 
 pub use self::arguments::Arguments;
 use self::{collection::Collection, subject::Subject};
@@ -23,8 +23,7 @@ use crate::{
 };
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    // a shell finds recordings beside cases
-    let models: Vec<_> = arguments.models.iter().filter(|path| !is_recording(path)).cloned().collect();
+    let models: Vec<_> = without_recordings(&arguments.models).cloned().collect();
     match (Collection::of(&models)?, models.as_slice()) {
         (Some(cases), _) => survey::run(&cases, arguments),
         (None, [one]) if !arguments.record && !arguments.recorded => check_one(one, arguments),
