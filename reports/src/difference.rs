@@ -254,7 +254,7 @@ impl RunFindings {
     /// The stable findings that `other` lacks: those of which it knows what their cases show, those whose cases it did not investigate, and
     /// those whose cases it did not run.
     fn absent_in(&self, other: &Self) -> [Vec<FindingCount>; 3] {
-        let absent = self.counted_if(|slug| !self.varies(slug, other) && !other.by_slug.contains_key(slug));
+        let absent = self.counted_if(|slug| !self.varies(slug, other) && !other.has_finding(slug, self));
         let (tried, others): (Vec<_>, Vec<_>) =
             absent.into_iter().partition(|one| self.is_among(one, &other.tried, other));
         let (open, not_run) = others.into_iter().partition(|one| self.is_among(one, &other.open, other));
@@ -270,6 +270,14 @@ impl RunFindings {
         };
         backend.is_none_or(|backend| other.has_backend(backend))
             && self.cases_of(&finding.slug).iter().any(has_run)
+    }
+
+    /// Whether this run has the finding that is called `slug` in `other`, perhaps by the name that another version of twinfer gave it.
+    fn has_finding(&self, slug: &str, other: &Self) -> bool {
+        let called = other.report.findings.iter().find(|found| found.slug == slug);
+        let signature = called.map(|found| found.finding.current_signature());
+        let is_same = |own: &ReportedFinding| Some(own.finding.current_signature()) == signature;
+        self.by_slug.contains_key(slug) || self.report.findings.iter().any(is_same)
     }
 
     /// The backend of a finding; `None` if the run does not hold the finding itself.
@@ -303,7 +311,7 @@ impl RunFindings {
         let mut tried = self.cases_of(slug).intersection(&other.tried).peekable();
         let shows_varying = |case: &CaseHash| other.varying_kinds().any(|cases| cases.contains(case));
         finding.kind.varies()
-            || !other.by_slug.contains_key(slug)
+            || !other.has_finding(slug, self)
                 && (known.any(|one| finding.is_outcome_of(&one.finding))
                     || tried.peek().is_some() && tried.all(shows_varying))
     }

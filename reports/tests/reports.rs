@@ -401,6 +401,24 @@ fn finding_whose_cases_vary_in_the_other_run_varies() {
 }
 
 #[test]
+fn finding_that_an_earlier_version_called_otherwise_is_the_same() {
+    let mut earlier = fixture::findings().remove(0);
+    assert_eq!(earlier.kind, Kind::RejectsValid);
+    earlier.divergences[0].detail = "kINVALID_NODE: Assertion failed: dims == 2: no".to_owned();
+    let mut later = earlier.clone();
+    later.signature.error.get_or_insert_with(|| "kINVALID_NODE".to_owned());
+    earlier.signature = later.signature.clone();
+    later.signature = later.signature.with_condition(Some("dims == 2"));
+    assert_ne!(earlier.signature.slug(), later.signature.slug());
+    let difference = Difference::between(("then", &with_first(&earlier)), ("now", &with_first(&later)));
+    assert!(difference.new.is_empty() && difference.gone.is_empty(), "{difference:?}");
+    assert!(difference.changed.is_empty(), "{difference:?}");
+    later.signature = earlier.signature.clone().with_condition(Some("dims == 3"));
+    let difference = Difference::between(("then", &with_first(&earlier)), ("now", &with_first(&later)));
+    assert_eq!(difference.changed.len(), 1, "{difference:?}");
+}
+
+#[test]
 fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
     let mut without = RunFindings::default();
     for event in fixture::events() {
