@@ -4,7 +4,7 @@ import argparse, pathlib, sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "adapters"))
 
-from onnxruntime_adapter import serve
+import onnxruntime_adapter
 from mutated.bugs import BUGS
 from mutated.session import MutatedSession
 from mutated.strangers import STRANGERS
@@ -15,10 +15,14 @@ if __name__ == "__main__":
     what.add_argument("--bug", help="which bug, or several at once: NAME+NAME")
     what.add_argument("--list", action="store_true", help="name all bugs")
     parser.add_argument("--node", help="the name of the node that has the bug; all nodes by default")
+    parser.add_argument("--singles", choices=["single", "half", "bfloat16", "either"],
+                        help="the type in which 32-bit floats may be held, as is stated; they keep 32 bits all the same")
     arguments = parser.parse_args()
     if arguments.list:
         print(*BUGS, *STRANGERS, sep="\n")
     else:
         bugs = [(BUGS | STRANGERS)[name] for name in arguments.bug.split("+")]
         has_bug = lambda step: arguments.node in (None, step.node.name)
-        serve(lambda model: MutatedSession(model, lambda step: has_bug(step) and [bug(step) for bug in bugs]))
+        if arguments.singles:
+            onnxruntime_adapter.BACKEND["arithmetic"] = {"singles": arguments.singles}
+        onnxruntime_adapter.serve(lambda model: MutatedSession(model, lambda step: has_bug(step) and [bug(step) for bug in bugs]))

@@ -80,7 +80,7 @@ impl Divergence {
         let ends = [" && \"", ": "].into_iter().filter_map(|end| message.find(end));
         let line = message.lines().next()?;
         let condition = ends.min().and_then(|end| line.get(..end)).unwrap_or(line).trim();
-        (!condition.is_empty()).then_some(condition)
+        (1..=LONGEST_CONDITION).contains(&condition.len()).then_some(condition)
     }
 
     /// The rule that the accepted graph breaks; `None` if the divergence is another one, or twinfer no longer has the rule.
@@ -130,6 +130,9 @@ fn clause(sentence: &str) -> String {
     let mut characters = sentence.trim_end_matches('.').chars();
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }
+
+/// The most bytes of a failed condition: what is longer is no code.
+const LONGEST_CONDITION: usize = 256;
 
 /// What introduces the failed condition in a message of a parser.
 const FAILED_ASSERTION: &str = "Assertion failed: ";
@@ -266,6 +269,7 @@ mod tests {
             "a builder asserts what follows from an error"
         );
         assert_eq!(refused(Kind::RejectsValid, "Assertion engine failed."), None);
+        assert_eq!(refused(Kind::RejectsValid, &format!("Assertion failed: {}", "a".repeat(1000))), None);
     }
 
     #[test]

@@ -152,8 +152,8 @@ impl Catalog {
     }
 
     /// The identity of the finding at `index` if `case`, its next case, is to be searched for another bug hidden behind the finding: about
-    /// one is before their number doubles. `None` otherwise, and for a finding that mutants explain: values that a mutant reproduces hide
-    /// nothing.
+    /// one is before their number doubles. `None` otherwise, and for a finding that mutants explain or of which a parser names the condition
+    /// that fails: values that a mutant reproduces hide nothing, and another condition is another finding.
     pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide =
@@ -296,5 +296,19 @@ mod tests {
         let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
         explained.count(0, 1);
         assert!((0..100).all(|number| explained.due_to_look_behind(0, case(number)).is_none()));
+        let (kind, error) = (Kind::RejectsValid, Some("code".to_owned()));
+        let refused = Signature { kind, error, ..signature(Cause::Graph(names(&["Conv"]))) };
+        let mut named = Catalog::default();
+        named.add(Arc::new(Identity {
+            broken_by: None,
+            signature: refused.with_condition(Some("K == 2")),
+            classes: names(&["Conv"]),
+            outcomes: Vec::new(),
+            trigger: None,
+            edits: Vec::new(),
+            nodes: Vec::new(),
+        }));
+        named.count(0, 1);
+        assert!((0..100).all(|number| named.due_to_look_behind(0, case(number)).is_none()));
     }
 }

@@ -49,8 +49,8 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        let (condition, ignored) =
-            (divergence.failed_condition().map(str::to_owned), Ignored::Refuted(Vec::new()));
+        let condition = divergence.failed_condition().map(str::to_owned);
+        let ignored = Ignored::Refuted(Vec::new());
         Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored }
     }
 

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use twinfer_case::{Case, RunOutput};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
@@ -15,8 +13,8 @@ const ROUNDING: f64 = 0.02;
 /// How many times as far golden has to be for the closeness of an output to tell, where the bound of a mutant holds golden's values too.
 pub const FAR_CLOSER: f64 = 64.0;
 
-/// The elements that have to be far closer to a mutant: one or two may be by chance.
-const MANY: usize = 4;
+/// The different elements that have to be far closer to a mutant: one or two may be by chance.
+pub const MANY: usize = 4;
 
 /// How closely mutants reproduce an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,8 +87,8 @@ struct Comparison {
     residual_where_wrong: f64,
     /// The largest difference from the mutant, also of an element that golden leaves open.
     distance: f64,
-    /// The different elements where golden is wrong, with their differences from golden.
-    wrong: BTreeMap<u64, f64>,
+    /// The different elements where golden is farthest off, with their differences from golden, [`MANY`] at most.
+    farthest: Vec<(f64, f64)>,
     /// The evidence of sums in 16-bit floats, if that is the mutant. The order of the sums is unknown, so the mutant's bound is
     /// wide enough to hold golden's values too and proves nothing.
     half_sums: Option<HalfSums>,
@@ -127,15 +125,13 @@ impl Comparison {
                 return None;
             }
             let from_mutant = deviation(agreement);
-            let is_open = matches!(agreement, Agreement::Free);
-            let distance = if is_open { distance(mutant, place, given) } else { from_mutant };
-            self.distance = self.distance.max(distance);
+            self.distance = self.distance.max(distance(mutant, (place, given), agreement));
             let allowed = mutant.bound[place];
             let from_golden =
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
             if let Agreement::Wrong(deviation) = from_golden {
                 is_wrong = true;
-                self.wrong.insert(given.to_bits(), deviation);
+                self.add_wrong(given, deviation);
                 self.residual_where_wrong = self.residual_where_wrong.max(from_mutant);
                 if self.worst.is_none_or(|worst| deviation > worst.deviation) {
                     self.worst = Some(Worst { deviation, allowed });
@@ -152,14 +148,23 @@ impl Comparison {
         Some(())
     }
 
+    /// Adds an element that golden does not explain.
+    fn add_wrong(&mut self, given: f64, deviation: f64) {
+        if self.farthest.iter().all(|(other, _)| other.to_bits() != given.to_bits()) {
+            self.farthest.push((given, deviation));
+            self.farthest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+            self.farthest.truncate(MANY);
+        }
+    }
+
     /// The fit of a mutant that is wrong nowhere; `None` unless it is closer than golden where golden is wrong, and its bound excludes
     /// golden's value there or it is far closer everywhere.
     fn fit(self) -> Option<Fit> {
         let worst = self.worst?;
         let excludes_golden = worst.allowed < worst.deviation;
         let is_closer = 2.0 * self.residual_where_wrong <= worst.deviation;
-        let is_far = |deviation: &&f64| FAR_CLOSER * self.distance < **deviation;
-        let is_far_closer = self.wrong.values().filter(is_far).count() >= MANY;
+        let is_far = |(_, deviation): &(f64, f64)| FAR_CLOSER * self.distance < *deviation;
+        let is_far_closer = self.farthest.len() == MANY && self.farthest.iter().all(is_far);
         let is_conclusive = match self.half_sums {
             Some(half_sums) => half_sums.is_conclusive(),
             None => excludes_golden && is_closer || is_far_closer,
@@ -181,13 +186,18 @@ pub fn infers(evaluation: &Evaluation, inferred: &[Vec<i64>]) -> bool {
     evaluation.outputs.len() == inferred.len() && evaluation.outputs.iter().zip(inferred).all(is_shape)
 }
 
-/// How far an element is from the expected number, however much is allowed; infinite unless both are finite.
-pub fn distance(reference: &Reference, place: usize, given: f64) -> f64 {
+/// How far the element `given` is from the number that is expected at its place. One that golden leaves open counts like any other; its
+/// distance is infinite unless both numbers are finite.
+pub fn distance(reference: &Reference, (place, given): (usize, f64), agreement: Agreement) -> f64 {
+    if !matches!(agreement, Agreement::Free) {
+        return deviation(agreement);
+    }
     let distance = reference.values.get(place).map_or(f64::INFINITY, |expected| (given - expected).abs());
     if distance.is_finite() { distance } else { f64::INFINITY }
 }
 
-const fn deviation(agreement: Agreement) -> f64 {
+/// How far an element is from the expected number; zero if golden leaves it open.
+pub const fn deviation(agreement: Agreement) -> f64 {
     match agreement {
         Agreement::Exact | Agreement::Free => 0.0,
         Agreement::Rounded(deviation) | Agreement::Wrong(deviation) => deviation,

@@ -8,7 +8,7 @@ use twinfer_golden::{
 };
 use twinfer_onnx::{Node, Tensor};
 
-use super::fit::{FAR_CLOSER, distance, infers};
+use super::fit::{FAR_CLOSER, MANY, deviation, distance, infers};
 use crate::Evaluated;
 
 /// The most bits of evidence that one element gives.
@@ -169,6 +169,7 @@ fn of_output(golden: &Reference, edited: &Reference, output: &Tensor) -> Option<
     let (mut bits, mut seen) = (bits_of_shapes((golden, edited)), HashSet::new());
     let scale = Scale::of(golden, &given);
     let Distance { residual, closeness } = Distance::of(edited, &given)?;
+    let mut far_closer = 0_usize;
     for (place, given) in given.iter().copied().enumerate() {
         let deviation = match golden.compare(place, given) {
             _ if !has_golden_shape => f64::INFINITY,
@@ -176,15 +177,17 @@ fn of_output(golden: &Reference, edited: &Reference, output: &Tensor) -> Option<
             Agreement::Exact | Agreement::Rounded(_) | Agreement::Free => continue,
         };
         let bound = edited.bound.get(place).copied().unwrap_or(f64::INFINITY);
-        // an edit whose bound holds golden's value too says nothing, unless it is far closer everywhere, and equal elements say it once
-        let distinguished = match () {
-            () if 2.0 * bound < deviation => bound,
-            () if FAR_CLOSER * closeness < deviation => closeness,
-            () => continue,
-        };
-        if seen.insert(given.to_bits()) {
-            bits += scale.bits(distinguished);
+        let (is_excluded, is_far) = (2.0 * bound < deviation, FAR_CLOSER * closeness < deviation);
+        // an edit whose bound holds golden's value too says nothing, and equal elements say it once
+        if is_excluded && seen.insert(given.to_bits()) {
+            bits += scale.bits(bound);
+        } else if is_far && !is_excluded && seen.insert(given.to_bits()) {
+            far_closer += 1;
         }
+    }
+    // unless it is far closer everywhere
+    if far_closer >= MANY {
+        bits += far_closer as f64 * scale.bits(closeness);
     }
     Some(Evidence { bits, residual: Some(residual) })
 }
@@ -202,16 +205,11 @@ impl Distance {
     fn of(edited: &Reference, given: &[f64]) -> Option<Self> {
         let none = Self { residual: 0.0, closeness: 0.0 };
         given.iter().enumerate().try_fold(none, |Self { residual, closeness }, (place, given)| {
-            let deviation = match edited.compare(place, *given) {
-                Agreement::Wrong(_) => return None,
-                Agreement::Rounded(deviation) => deviation,
-                Agreement::Exact => 0.0,
-                Agreement::Free => {
-                    let deviation = distance(edited, place, *given);
-                    return Some(Self { residual, closeness: closeness.max(deviation) });
-                }
-            };
-            Some(Self { residual: residual.max(deviation), closeness: closeness.max(deviation) })
+            let agreement = edited.compare(place, *given);
+            let distance = distance(edited, (place, *given), agreement);
+            let is_wrong = matches!(agreement, Agreement::Wrong(_));
+            let (residual, closeness) = (residual.max(deviation(agreement)), closeness.max(distance));
+            (!is_wrong).then_some(Self { residual, closeness })
         })
     }
 }
@@ -296,9 +294,14 @@ mod tests {
         };
         assert!(gives(&evaluation(&[0.0], 0.0), &run(0.0)) && !gives(&evaluation(&[0.0], 0.0), &run(8.0)));
         assert!(!gives(&evaluation(&[0.0, 0.0], 0.0), &run(0.0)), "another shape");
-        assert_eq!(bits(&[8.0], 9.0, &[7.5]), Some(0.0), "the bound holds golden's value");
-        let close = bits(&[8.0, 4.0], 9.0, &[8.001, 4.0]).expect("within the bound");
-        assert!(close > 1.5 * one, "golden is far from both");
-        assert_eq!(bits(&[8.0, 4.0], 9.0, &[8.0, 4.5]), Some(0.0), "one element is not far closer");
+        assert_eq!(bits(&[8.0], 9.0, &[8.0]), Some(0.0), "the bound holds golden's value");
+        let close = bits(&[8.0, 4.0, 6.0, 5.0], 9.0, &[8.001, 4.0, 6.0, 5.0]).expect("within the bound");
+        assert!(close > 3.0 * one, "golden is far from all");
+        assert_eq!(
+            bits(&[8.0, 4.0, 6.0, 5.0], 9.0, &[8.0, 4.5, 6.0, 5.0]),
+            Some(0.0),
+            "one is not far closer"
+        );
+        assert_eq!(bits(&[8.0, 4.0, 6.0], 9.0, &[8.0, 4.0, 6.0]), Some(0.0), "three may be by chance");
     }
 }
