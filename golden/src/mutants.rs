@@ -199,14 +199,14 @@ mutants! {
             "Scales and zero points along any axis but 0 are applied along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::OthersToFirst);
         DequantizedOnOtherAxis = "dequantized-on-other-axis",
-            "DequantizeLinear after QuantizeLinear applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
-            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::Exchanged);
+            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
+            |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::Exchanged);
         DequantizedAlongAxis1 = "dequantized-along-axis-1",
-            "DequantizeLinear after QuantizeLinear applies scales and zero points along axis 0 along axis 1.",
-            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::FirstToSecond);
+            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along axis 0 along axis 1.",
+            |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::FirstToSecond);
         DequantizedAlongAxis0 = "dequantized-along-axis-0",
-            "DequantizeLinear after QuantizeLinear applies scales and zero points along any axis but 0 along axis 0.",
-            |golden| golden.scales = Scales::MovedBehindQuantizer(AxisMove::OthersToFirst);
+            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along any axis but 0 along axis 0.",
+            |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::OthersToFirst);
         FirstScaleForAll = "first-scale-for-all",
             "The scale of the first channel is used for every channel.",
             |golden| golden.scales = Scales::First;

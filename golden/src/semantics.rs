@@ -178,8 +178,8 @@ pub enum Scales {
     AlongAxis,
     /// The axis is taken for another one.
     Moved(AxisMove),
-    /// The axis is taken for another one in a DequantizeLinear that follows a QuantizeLinear.
-    MovedBehindQuantizer(AxisMove),
+    /// The axis is taken for another one by DequantizeLinear, and not by QuantizeLinear.
+    MovedWhenDequantized(AxisMove),
     /// The first scale for every element.
     First,
     /// Axis 0.
@@ -234,7 +234,7 @@ impl Scales {
         match self {
             Self::AlongAxis => "axis",
             Self::Moved(_) => "other-axis",
-            Self::MovedBehindQuantizer(_) => "other-axis-behind-quantizer",
+            Self::MovedWhenDequantized(_) => "other-axis-when-dequantized",
             Self::First => "first-scale",
             Self::AlongFirstAxis => "axis-0",
             Self::AlongSecondAxis => "axis-1",
@@ -250,7 +250,7 @@ impl Scales {
         match self {
             Self::AlongAxis => "along `axis`",
             Self::Moved(_) => "along another axis",
-            Self::MovedBehindQuantizer(_) => "along another axis behind QuantizeLinear",
+            Self::MovedWhenDequantized(_) => "along another axis by DequantizeLinear",
             Self::First => "of the first channel everywhere",
             Self::AlongFirstAxis => "along axis 0",
             Self::AlongSecondAxis => "along axis 1",

@@ -143,7 +143,9 @@ impl<'a> Evaluator<'a> {
         let scales = if is_vector { self.semantics.scales } else { Scales::AlongAxis };
         let axis = match scales {
             Scales::Moved(axes) => axes.moved(axis),
-            Scales::MovedBehindQuantizer(axes) if self.quantizer(node).is_some() => axes.moved(axis),
+            Scales::MovedWhenDequantized(axes) if matches!(node.op, Op::DequantizeLinear(_)) => {
+                axes.moved(axis)
+            }
             Scales::AlongFirstAxis => 0,
             Scales::AlongSecondAxis => 1,
             Scales::AlongLastAxis => extents.len() - 1,

@@ -57,6 +57,7 @@ impl Identity {
         self.matches(&other.signature)
             || self.is_refused_like(&other.signature)
             || self.is_explained_like(other)
+            || self.has_alternatives_of(other)
             || self.is_triggered_like(other)
             || self.accepts_like(&other.signature, other.broken_by.as_ref())
     }
@@ -82,6 +83,23 @@ impl Identity {
         is_composed
             && is_alike(&self.signature, &other.signature)
             && self.explanations().iter().any(is_common)
+    }
+
+    /// Whether listed mutants explain both, and what explains one of them are some of the alternatives that explain the other. A case
+    /// that does not tell two mutants apart is no evidence of another bug.
+    fn has_alternatives_of(&self, other: &Self) -> bool {
+        let (Cause::Diagnosis(own), Cause::Diagnosis(others)) =
+            (&self.signature.cause, &other.signature.cause)
+        else {
+            return false;
+        };
+        let are_some_of = |some: &[String], all: &[String]| some.iter().all(|one| all.contains(one));
+        self.edits.is_empty()
+            && other.edits.is_empty()
+            && is_alike(&self.signature, &other.signature)
+            && (are_some_of(own, others) || are_some_of(others, own))
+            && self.admits(&other.nodes)
+            && other.admits(&self.nodes)
     }
 
     /// The names of what explains the finding, alternatives of which one holds.
@@ -422,6 +440,21 @@ mod tests {
         assert!(both.matches(&one_way.signature));
         assert!(!one_way.matches(&both.signature), "it does not show that");
         assert!(!both.matches(&explained("scale-along-axis-0").signature));
+    }
+
+    #[test]
+    fn what_holds_beside_alternatives_is_the_same_bug_as_what_holds_alone() {
+        let explained = |case: &Case, mutants: &[&str]| {
+            let cause = Cause::Diagnosis(mutants.iter().map(|&mutant| mutant.to_owned()).collect());
+            Identity::of_case(Signature { cause, ..signature(Kind::WrongValues, &["Conv"]) }, case)
+        };
+        let alone = explained(&case(2, 2), &["dequantized-along-axis-1"]);
+        let ambiguous = explained(&case(1, 4), &["scale-along-axis-1", "dequantized-along-axis-1"]);
+        assert!(alone.is_same_as(&ambiguous) && ambiguous.is_same_as(&alone));
+        let overlapping = explained(&case(1, 4), &["dequantized-along-axis-1", "first-scale-for-all"]);
+        assert!(!ambiguous.is_same_as(&overlapping), "each has an alternative that the other lacks");
+        let trigger = identity(&case(1, 4), &["Conv"], 3).trigger;
+        assert!(!Identity { trigger, ..ambiguous }.is_same_as(&alone), "a group of two does not satisfy it");
     }
 
     #[test]

@@ -236,11 +236,6 @@ def move_scales(step, to_first, from_first):
         step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
 
 
-def is_behind_quantizer(step):
-    quantizer = step.producer()
-    return quantizer is not None and quantizer.op_type == "QuantizeLinear"
-
-
 @bug("QuantizeLinear", "DequantizeLinear")
 def scale_on_other_axis(step):
     move_scales(step, to_first=True, from_first=True)
@@ -258,20 +253,17 @@ def scale_along_axis_0(step):
 
 @bug("DequantizeLinear")
 def dequantized_on_other_axis(step):
-    if is_behind_quantizer(step):
-        move_scales(step, to_first=True, from_first=True)
+    move_scales(step, to_first=True, from_first=True)
 
 
 @bug("DequantizeLinear")
 def dequantized_along_axis_1(step):
-    if is_behind_quantizer(step):
-        move_scales(step, to_first=False, from_first=True)
+    move_scales(step, to_first=False, from_first=True)
 
 
 @bug("DequantizeLinear")
 def dequantized_along_axis_0(step):
-    if is_behind_quantizer(step):
-        move_scales(step, to_first=True, from_first=False)
+    move_scales(step, to_first=True, from_first=False)
 
 
 @bug("QuantizeLinear", "DequantizeLinear")
