@@ -47,6 +47,7 @@ mod semaphore;
 mod sequential;
 mod stage_times;
 mod triage_workers;
+mod turns;
 mod work_item;
 mod worker_memory;
 

@@ -1,21 +1,22 @@
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use twinfer_case::{Observation, Stage, Task};
 
 use crate::{
     device_pools::DevicePools,
     error::WorkerError,
-    idle::{IdleRegistry, IdleWorkers},
+    idle::IdleRegistry,
     loss::Loss,
     pool::trial::{observe, timed},
     process::WorkerProcess,
     recent_cases::RecentCases,
+    turns::WorkersInTurn,
 };
 
 /// Workers that run cases of the campaign one after the other and nothing else, so that a divergence that needs preceding cases
 /// can be reproduced.
 #[derive(Default)]
-pub struct SequentialWorkers(Arc<IdleWorkers<Worker>>);
+pub struct SequentialWorkers(WorkersInTurn<Worker>);
 
 struct Worker {
     process: WorkerProcess,
@@ -35,12 +36,12 @@ pub struct SequentialRun {
 impl SequentialWorkers {
     /// Has idle workers make room for others.
     pub fn register(&self, registry: &IdleRegistry) {
-        registry.add(&self.0);
+        registry.add(self.0.idle());
     }
 
     /// Adds a worker that has run nothing.
     pub fn add(&self, process: WorkerProcess) {
-        self.0.push(Worker { process, recent: RecentCases::default() });
+        self.0.idle().push(Worker { process, recent: RecentCases::default() });
     }
 
     /// Runs the case at `index` in an idle worker, or in a new one of `pools`.
@@ -50,11 +51,12 @@ impl SequentialWorkers {
         index: u64,
         task: &Task,
     ) -> Result<SequentialRun, WorkerError> {
-        let idle = self.0.pop();
+        let (mut turn, idle) = self.0.take(pools.start_time());
         let mut worker = match idle {
             Some(worker) => worker,
             None => Worker { process: pools.take()?, recent: RecentCases::default() },
         };
+        turn.started();
         let since = Instant::now();
         match observe(&mut worker.process, task) {
             Ok(observation) => {
@@ -78,7 +80,7 @@ impl SequentialWorkers {
     fn put_back(&self, mut worker: Worker, index: u64) {
         if !worker.process.is_spent() {
             worker.recent.push(index);
-            self.0.push(worker);
+            self.0.idle().push(worker);
         }
     }
 }

@@ -1,11 +1,10 @@
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use tracing::{debug, warn};
@@ -26,6 +25,7 @@ use crate::{
     process::WorkerProcess,
     semaphore::{LONG_WAIT, Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
+    turns::WorkersInTurn,
     worker_memory::WorkerMemory,
 };
 
@@ -34,9 +34,6 @@ const LIMIT_PER_DEVICE: usize = 4;
 
 /// The most idle workers with memory filled with one pattern: few cases need them, and each takes a place on its device.
 const MOST_FILLED: usize = 2;
-
-/// Time between two looks at whether a worker is free.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The workers that serve one variant besides those of executors: fresh ones, warm ones, and those of a rung.
 pub struct TriageWorkers {
@@ -59,48 +56,15 @@ pub struct TriageWorkers {
     busy: Arc<Semaphore>,
 }
 
-/// Workers with memory filled with one pattern. Cases wait for one that is in use, as long as that is faster than starting another.
+/// Workers with memory filled with one pattern.
 #[derive(Default)]
 struct FilledWorkers {
-    /// How many workers are in use or starting.
-    in_use: Mutex<usize>,
     /// Set once a worker is needed.
     pools: OnceLock<DevicePools>,
     /// Set once none starts although one starts without a filling.
     are_refused: OnceLock<()>,
-    /// Idle workers that have run cases.
-    warm: Arc<IdleWorkers>,
-}
-
-/// The use of a worker with memory filled; over when dropped.
-struct FilledUse<'a>(&'a FilledWorkers);
-
-impl FilledWorkers {
-    /// An idle worker; `None` if one has to be started, because none is in use or those that are in use stay so for longer than
-    /// `patience`.
-    fn take(&self, patience: Duration) -> (FilledUse<'_>, Option<WorkerProcess>) {
-        let begun = Instant::now();
-        loop {
-            let mut in_use = self.in_use();
-            let idle = self.warm.pop();
-            if idle.is_some() || *in_use == 0 || begun.elapsed() >= patience {
-                *in_use += 1;
-                return (FilledUse(self), idle);
-            }
-            drop(in_use);
-            thread::sleep(PAUSE);
-        }
-    }
-
-    fn in_use(&self) -> MutexGuard<'_, usize> {
-        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for FilledUse<'_> {
-    fn drop(&mut self) {
-        *self.0.in_use() -= 1;
-    }
+    /// Workers that have run cases.
+    warm: WorkersInTurn,
 }
 
 /// One run of a case that is [repeated](TriageWorkers::repeat).
@@ -131,7 +95,7 @@ impl TriageWorkers {
         let registry = pools.idle();
         registry.add(&warm);
         for filled in &filled {
-            registry.add(&filled.warm);
+            registry.add(filled.warm.idle());
         }
         sequential.register(registry);
         Self {
@@ -222,7 +186,7 @@ impl TriageWorkers {
 
     /// Starts the workers that repeats of a case will need, if they take long to start: so many fresh ones, and one with each filling.
     pub fn request_repeats(&self, fresh: usize) -> Vec<SpareRequest> {
-        let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.is_empty();
+        let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.idle().is_empty();
         let filled = PoisonPattern::ALL.into_iter().filter(is_needed);
         let filled = filled.map(|pattern| self.filled_pools(pattern).next().request_spares(1));
         filled.chain([self.confirming_pools().next().request_spares(fresh)]).collect()
@@ -281,7 +245,7 @@ impl TriageWorkers {
             }
             Ok((runs, survivor)) => {
                 if let Some(pattern) = filling {
-                    self.keep(&self.filled(pattern).warm, MOST_FILLED, survivor);
+                    self.keep(self.filled(pattern).warm.idle(), MOST_FILLED, survivor);
                 }
                 Ok(runs)
             }
@@ -315,7 +279,7 @@ impl TriageWorkers {
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
         let begun = Instant::now();
-        let (_in_use, idle) = self.filled(pattern).take(self.filled_pools(pattern).start_time());
+        let (_turn, idle) = self.filled(pattern).warm.take(self.filled_pools(pattern).start_time());
         self.log_wait(begun, "triage waited for a worker with memory filled");
         match idle.and_then(|worker| self.repeat_in_warm_filled(worker, pattern, task, times)) {
             Some(runs) => Ok(runs),
@@ -334,7 +298,7 @@ impl TriageWorkers {
         let _busy = self.busy.acquire(Priority::Needed);
         let run = |observation| RepeatedRun { observation, is_warm: true };
         let runs = (0..times).map(|_| observe(&mut worker, task).map(run)).collect::<Result<_, _>>().ok();
-        self.keep(&self.filled(pattern).warm, MOST_FILLED, runs.is_some().then_some(worker));
+        self.keep(self.filled(pattern).warm.idle(), MOST_FILLED, runs.is_some().then_some(worker));
         runs
     }
 
