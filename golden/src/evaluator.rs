@@ -2,20 +2,20 @@ mod convolutions;
 mod edited;
 mod integer_operands;
 mod integers;
+mod normalization;
 mod quantizers;
 
 use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _};
 use twinfer_onnx::{
-    AveragePool, BatchNormalization, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Place,
-    Shapes, Tensor, Transpose, ValueInfo, resolve_axis,
+    AveragePool, Broken, Concat, DataType, Graph, LeakyRelu, MaxPool, Node, Op, Place, Shapes, Tensor,
+    Transpose, ValueInfo, resolve_axis,
 };
 
 use crate::{
     Arithmetic, Entry, Evaluation, Limits, Reference, Unknown,
     activation::{self, Bounds},
-    batch_normalization::{self, batch_normalization},
     concat::{concat, first_of_axis},
     edited::Edited,
     elementwise::{add, mul, relu},
@@ -144,7 +144,7 @@ impl<'a> Evaluator<'a> {
         match &node.op {
             Op::Add => Ok(self.add(node)),
             Op::AveragePool(op) => self.average_pool(op, node),
-            Op::BatchNormalization(op) => Ok(self.batch_normalization(op, node)),
+            Op::BatchNormalization(op) => self.batch_normalization(op, node),
             Op::Clip => Ok(self.clip(node)),
             Op::Concat(op) => self.concat(op, node),
             Op::Constant(value) => Ok(Value::given(value, self.arithmetic)),
@@ -268,25 +268,6 @@ impl<'a> Evaluator<'a> {
         let (value, touched) = relu(x);
         self.open(touched);
         value
-    }
-
-    fn batch_normalization(&mut self, op: &BatchNormalization, node: &Node) -> Value {
-        /// The default of ONNX.
-        const EPSILON: f32 = 1e-5;
-        let epsilon = match self.semantics.surroundings {
-            Surroundings::EpsilonIgnored => 0.0,
-            _ => f64::from(op.epsilon.unwrap_or(EPSILON)),
-        };
-        let parameters = batch_normalization::Parameters {
-            scale: self.input(node, 1),
-            bias: self.input(node, 2),
-            mean: self.input(node, 3),
-            variance: self.input(node, 4),
-            epsilon,
-        };
-        let (normalized, touched) = batch_normalization(self.input(node, 0), &parameters, self.arithmetic);
-        self.open(touched);
-        normalized
     }
 
     fn concat(&self, op: &Concat, node: &Node) -> Result<Value, Unknown> {

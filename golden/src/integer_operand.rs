@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    quantization::{IntegerConversion, Parameters},
+    quantization::{IntegerConversion, Parameters, ScaleChoice},
     value::Value,
 };
 
@@ -21,7 +21,7 @@ impl Integers<'_> {
             scale: &self.scale,
             zero_point: self.zero_point.as_deref(),
             axis: self.axis,
-            only_first: false,
+            choice: ScaleChoice::Own,
             conversion: IntegerConversion::ONNX,
         }
     }

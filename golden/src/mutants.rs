@@ -199,13 +199,13 @@ mutants! {
             "Scales and zero points along any axis but 0 are applied along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::OthersToFirst);
         DequantizedOnOtherAxis = "dequantized-on-other-axis",
-            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
+            "DequantizeLinear but not QuantizeLinear applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::Exchanged);
         DequantizedAlongAxis1 = "dequantized-along-axis-1",
-            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along axis 0 along axis 1.",
+            "DequantizeLinear but not QuantizeLinear applies scales and zero points along axis 0 along axis 1.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::FirstToSecond);
         DequantizedAlongAxis0 = "dequantized-along-axis-0",
-            "DequantizeLinear, unlike QuantizeLinear, applies scales and zero points along any axis but 0 along axis 0.",
+            "DequantizeLinear but not QuantizeLinear applies scales and zero points along any axis but 0 along axis 0.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::OthersToFirst);
         FirstScaleForAll = "first-scale-for-all",
             "The scale of the first channel is used for every channel.",
@@ -272,6 +272,9 @@ mutants! {
         EpsilonIgnored = "epsilon-ignored",
             "BatchNormalization does not add epsilon to the variance.",
             |golden| golden.surroundings = Surroundings::EpsilonIgnored;
+        NormalizedByInterleavedGroup = "normalized-by-interleaved-group",
+            "BatchNormalization scales the weights of the ConvTranspose in front of it as if the input channels of its groups were interleaved.",
+            |golden| golden.surroundings = Surroundings::NormalizedByInterleavedGroup;
         PoolPaddingZero = "pool-padding-zero",
             "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;

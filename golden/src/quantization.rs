@@ -328,9 +328,31 @@ pub struct Parameters<'a> {
     pub scale: &'a Value,
     pub zero_point: Option<&'a Value>,
     pub axis: usize,
-    /// Whether the first scale and zero point serve every position along the axis; only mutants do that.
-    pub only_first: bool,
+    pub choice: ScaleChoice,
     pub conversion: IntegerConversion,
+}
+
+/// The scale and zero point of a position along the axis. Only those mutants meet positions without a scale that take another axis for that of
+/// the scales.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ScaleChoice {
+    /// Its own. Positions without one have them in turn, from the first one again.
+    Own,
+    /// Its own. Positions without one have the first, as the weights of ConvTranspose in TensorRT 8.5.3 and 8.6.0.
+    OwnOrFirst,
+    /// The first; only mutants do that.
+    First,
+}
+
+impl ScaleChoice {
+    /// The place of the scale for `position`, of `scales`.
+    const fn scale(self, position: usize, scales: usize) -> usize {
+        match self {
+            Self::Own => position % scales,
+            Self::OwnOrFirst if position < scales => position,
+            Self::OwnOrFirst | Self::First => 0,
+        }
+    }
 }
 
 /// The parameters that apply to one element.
@@ -343,15 +365,14 @@ struct At {
 impl Parameters<'_> {
     /// For each element of `x` in turn, the parameters that apply to it.
     fn along<'b>(&'b self, x: &'b Value) -> impl Iterator<Item = At> + 'b {
-        let is_per_tensor = self.scale.elements.len() == 1 || self.only_first;
+        let is_per_tensor = self.scale.elements.len() == 1 || self.choice == ScaleChoice::First;
         let (extent, inner) = if is_per_tensor {
             (1, 1)
         } else {
             (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
         };
         (0..x.elements.len()).map(move |place| {
-            // one scale per position along the axis, unless a mutant uses another axis
-            let channel = place / inner % extent % self.scale.elements.len();
+            let channel = self.choice.scale(place / inner % extent, self.scale.elements.len());
             At {
                 scale: self.scale.elements[channel],
                 scale_error: self.scale.error_at(channel),

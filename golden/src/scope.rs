@@ -33,7 +33,9 @@ impl Mutant {
             Self::BiasNotOnStrip => has_bias(node) && matches!(op, Op::ConvTranspose(_)),
             Self::ConcatWithOneScale => matches!(op, Op::Concat(_)),
             Self::DilationIgnored => window(op).is_some_and(|window| window.is_dilated()),
-            Self::EpsilonIgnored => matches!(op, Op::BatchNormalization(_)),
+            Self::EpsilonIgnored | Self::NormalizedByInterleavedGroup => {
+                matches!(op, Op::BatchNormalization(_))
+            }
             Self::FloatWeightsQuantized | Self::PairsSaturated => is_convolution(op),
             Self::GroupsCollapsed | Self::GroupsDealt | Self::GroupsInterleaved => {
                 window(op).is_some_and(|window| window.group() > 1)

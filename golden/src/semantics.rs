@@ -176,13 +176,13 @@ pub enum Scales {
     /// The scale of its position along `axis`, as in ONNX.
     #[default]
     AlongAxis,
-    /// The axis is taken for another one.
+    /// The axis is taken for another one, and the first scale serves positions that have none.
     Moved(AxisMove),
-    /// The axis is taken for another one by DequantizeLinear, and not by QuantizeLinear.
+    /// The same by DequantizeLinear only.
     MovedWhenDequantized(AxisMove),
     /// The first scale for every element.
     First,
-    /// Axis 0.
+    /// Axis 0. Along this and all other axes below, the scales serve positions in turn that have none.
     AlongFirstAxis,
     /// Axis 1, the default of `axis`.
     AlongSecondAxis,
@@ -286,6 +286,9 @@ pub enum Surroundings {
     AddendDropped,
     /// BatchNormalization adds no epsilon to the variance.
     EpsilonIgnored,
+    /// BatchNormalization is folded into the weights of the ConvTranspose in front of it as if the input channels of the groups were
+    /// interleaved.
+    NormalizedByInterleavedGroup,
     /// `MaxPool` sees zeros beyond its input.
     PoolPaddingZero,
     /// `MaxPool` sees the lowest finite number beyond the end of its input along the last axis.

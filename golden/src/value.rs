@@ -136,6 +136,11 @@ impl Value {
         Self::of((self.dtype, self.format), shape, elements, error, grid)
     }
 
+    /// The same elements in another shape.
+    pub fn reshaped(&self, shape: Vec<usize>) -> Self {
+        Self { shape, ..self.clone() }
+    }
+
     /// The bytes of int8 as uint8: what may lie on either side of zero may be off by the whole range.
     pub fn as_unsigned(&self) -> Self {
         let unsigned = self.map(|signed| if *signed < 0.0 { signed + 256.0 } else { *signed });

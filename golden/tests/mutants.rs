@@ -114,6 +114,24 @@ fn residual_block() -> Case {
 }
 
 /// Two quantizations of X, padded pooling of negative numbers, one behind the other.
+fn normalized_deconv() -> Case {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(
+        DataType::Float,
+        &[6, 2, 1],
+        &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0],
+    );
+    let b = sketch.constant(DataType::Float, &[4], &[0.0, 1.0, 2.0, 3.0]);
+    let channel = [[1.0, 2.0, 4.0, 8.0], [10.0, 20.0, 30.0, 40.0], [0.0, 1.0, 0.0, 1.0], [0.75; 4]];
+    let parameters = channel.map(|values| sketch.constant(DataType::Float, &[4], &values));
+    let op = ConvTranspose { group: Some(2), ..ConvTranspose::default() };
+    let y = sketch.node(Op::ConvTranspose(op), &["X", &w, &b]);
+    let inputs: Vec<&str> = [&y].into_iter().chain(&parameters).map(String::as_str).collect();
+    let op = BatchNormalization { epsilon: Some(0.25), ..BatchNormalization::default() };
+    let y = sketch.node(Op::BatchNormalization(op), &inputs);
+    ("normalized deconv", sketch.finish(&y), fed(&[1.0, 10.0, 100.0, 1.0, 10.0, 100.0], &[1, 6, 1]))
+}
+
 fn pooled_concat() -> Case {
     let mut sketch = Sketch::new();
     let fine = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
@@ -255,6 +273,7 @@ fn cases() -> Vec<Case> {
         saturating_conv("requantized conv of large products", DataType::Int8),
         saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
+        normalized_deconv(),
         pooled_concat(),
         quantized_twice(),
         quantized_infinities("quantized infinities", -3.0),
@@ -407,6 +426,25 @@ fn what_is_quantized_as_int8_leaves_a_uint8_output_as_its_bytes() {
     let output = &evaluation.outputs[0];
     assert_eq!((output.dtype, &output.values[..]), (DataType::Uint8, &[253.0, 5.0, 127.0][..]));
     assert_eq!(output.quantization_step, Some(1.0));
+}
+
+#[test]
+fn normalization_in_interleaved_groups_takes_the_scales_in_turn() {
+    let (_, graph, input) = normalized_deconv();
+    let output = |mutants: &[Mutant]| {
+        let evaluation = evaluate_as(&graph, std::slice::from_ref(&input), Arithmetic::default(), mutants);
+        evaluation.expect("valid").outputs[0].values.clone()
+    };
+    let right = [10.0 + 531.0, 20.0 + 2.0 * 642.0, 30.0 + 4.0 * (1197.0 + 2.0), 40.0 + 8.0 * (1308.0 + 2.0)];
+    assert_eq!(output(&[]), right);
+    // input channels 0, 2 and 4 have the scales of the first group, and the others those of the second
+    let wrong = [
+        10.0 + 501.0 + 4.0 * 30.0,
+        20.0 + 2.0 * 602.0 + 8.0 * 40.0,
+        30.0 + 4.0 * (1107.0 + 2.0) + 90.0,
+        40.0 + 8.0 * (1208.0 + 2.0) + 2.0 * 100.0,
+    ];
+    assert_eq!(output(&[Mutant::NormalizedByInterleavedGroup]), wrong);
 }
 
 #[test]

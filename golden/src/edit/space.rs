@@ -187,7 +187,7 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         M::Uint8AsInt8 => operator == Operator::QuantizeLinear,
         M::ScaleOnOtherAxis | M::FirstScaleForAll => operator.is_quantizer(),
         M::ReluDropped => operator == Operator::Relu,
-        M::EpsilonIgnored => operator == Operator::BatchNormalization,
+        M::EpsilonIgnored | M::NormalizedByInterleavedGroup => operator == Operator::BatchNormalization,
         M::PoolPaddingZero | M::PoolPaddingLowest | M::PoolFromLowest => operator == Operator::MaxPool,
         M::ConcatWithOneScale => operator == Operator::Concat,
         M::BiasNotInGaps => operator.is_convolution() && !operator.is_rare(),

@@ -4,9 +4,10 @@ use twinfer_onnx::{Axis, Conv, ConvTranspose, Geometry, Graph, Node, Op};
 
 use super::{Evaluator, broken};
 use crate::{
-    Algorithms, Unknown,
+    Algorithms, Entry, Unknown,
     convolution::{Connectivity, Convolution, WeightLayout},
     elementwise::add,
+    integer_operand::Integers,
     quantization::{dequantize, quantize},
     rules,
     semantics::Bias,
@@ -14,6 +15,14 @@ use crate::{
     transformed::Transformed,
     value::Value,
 };
+
+/// What a convolution computes its data with.
+pub(super) struct Operands<'a> {
+    pub w: &'a Value,
+    /// The integers behind the weights.
+    pub integers: Option<Integers<'a>>,
+    pub bias: Option<&'a Value>,
+}
 
 impl Evaluator<'_> {
     pub(super) fn conv(&mut self, op: &Conv, node: &Node) -> Result<Value, Unknown> {
@@ -35,32 +44,43 @@ impl Evaluator<'_> {
     }
 
     fn convolve(&mut self, node: &Node, geometry: &Geometry, direction: Direction) -> Result<Value, Unknown> {
-        let shape = self.shape(node);
-        self.afford(node, 1, &shape, geometry)?;
-        let x = self.input(node, 0);
+        self.afford(node, 1, &self.shape(node), geometry)?;
         let (w, integers) = self.weights(node);
         let (bias, late_bias) = self.biases(node);
-        let convolution = Convolution {
-            x: &self.operand(x),
-            w: &self.operand(&w),
-            bias: bias.as_deref(),
-            channels: self.channels(geometry, x, &shape, direction),
-            taps: &self.taps(geometry, direction),
-            bare: self.semantics.bare,
-            arithmetic: self.arithmetic,
-            transformed: self.transformed(geometry),
-            accumulator: self.semantics.sums,
-            pairs: self.pairs(node, integers.as_ref()),
-            fill: self.semantics.fill.map_or(0.0, Fill::number),
-            partial: self.semantics.partial_sums,
-        };
-        let (sum, touched) = convolution.evaluate(shape);
+        let operands = Operands { w: &w, integers, bias: bias.as_deref() };
+        let (sum, touched) = self.convolved(node, geometry, direction, &operands);
         let result = match late_bias {
             Some((quantizer, bias)) => self.requantized(&sum, quantizer, bias),
             None => Ok(sum),
         };
         self.open(touched);
         result
+    }
+
+    /// The result of a convolution with other weights and another bias than those of `node`, and the rules that leave elements of it open.
+    pub(super) fn convolved(
+        &self,
+        node: &Node,
+        geometry: &Geometry,
+        direction: Direction,
+        operands: &Operands<'_>,
+    ) -> (Value, Vec<&'static Entry>) {
+        let (x, shape) = (self.input(node, 0), self.shape(node));
+        let convolution = Convolution {
+            x: &self.operand(x),
+            w: &self.operand(operands.w),
+            bias: operands.bias,
+            channels: self.channels(geometry, x, &shape, direction),
+            taps: &self.taps(geometry, direction),
+            bare: self.semantics.bare,
+            arithmetic: self.arithmetic,
+            transformed: self.transformed(geometry),
+            accumulator: self.semantics.sums,
+            pairs: self.pairs(node, operands.integers.as_ref()),
+            fill: self.semantics.fill.map_or(0.0, Fill::number),
+            partial: self.semantics.partial_sums,
+        };
+        convolution.evaluate(shape)
     }
 
     /// Subtracts the cost of a convolution from the limits; `weight` is the index of its weight among the inputs of

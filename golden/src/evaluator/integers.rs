@@ -4,7 +4,7 @@ use super::{Evaluator, broken};
 use crate::{
     Unknown,
     convolution::Convolution,
-    quantization::{Parameters, dequantize, quantize},
+    quantization::{Parameters, ScaleChoice, dequantize, quantize},
     rules,
     semantics::{Accumulator, Bare},
     taps::Direction,
@@ -33,10 +33,11 @@ impl Evaluator<'_> {
         let x_scale = self.input(node, 1).elements[0];
         let scale = self.input(node, 4).map(|w_scale| x_scale * w_scale);
         let conversion = self.semantics.conversion;
-        let of_sums = Parameters { scale: &scale, zero_point: None, axis: 1, only_first: false, conversion };
+        let of_sums =
+            Parameters { scale: &scale, zero_point: None, axis: 1, choice: ScaleChoice::Own, conversion };
         let (y, touched, open) = dequantize(&sums, &of_sums, self.arithmetic);
         let (scale, zero_point) = (self.input(node, 6), Some(self.input(node, 7)));
-        let of_result = Parameters { scale, zero_point, axis: 1, only_first: false, conversion };
+        let of_result = Parameters { scale, zero_point, axis: 1, choice: ScaleChoice::Own, conversion };
         let (y, open_too) = quantize(&y, &of_result, self.output_type(node));
         self.touch(touched);
         self.open(open.into_iter().chain(open_too));

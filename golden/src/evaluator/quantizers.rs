@@ -5,7 +5,7 @@ use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 use super::{Evaluator, broken};
 use crate::{
     Unknown,
-    quantization::{IntegerConversion, Parameters, dequantize, quantize},
+    quantization::{IntegerConversion, Parameters, ScaleChoice, dequantize, quantize},
     rules::Entry,
     semantics::{Origin, Origins, Scales, SuccessivePairs, Unsigned},
     successive_pairs::QuantizerPair,
@@ -95,7 +95,7 @@ impl<'a> Evaluator<'a> {
             scale: &scale,
             zero_point: Some(&zero_point),
             axis: 0,
-            only_first: false,
+            choice: ScaleChoice::Own,
             conversion: IntegerConversion::ONNX,
         };
         let (integers, mut open) = quantize(self.input(quantizer, 0), &parameters, pair.dtype);
@@ -155,8 +155,12 @@ impl<'a> Evaluator<'a> {
             _ => axis,
         };
         let zero_point = self.optional_input(node, 2).filter(|_| !self.holds(self.semantics.centered, node));
-        let only_first = scales == Scales::First;
-        Ok(Parameters { scale, zero_point, axis, only_first, conversion: self.semantics.conversion })
+        let choice = match scales {
+            Scales::First => ScaleChoice::First,
+            Scales::Moved(_) | Scales::MovedWhenDequantized(_) => ScaleChoice::OwnOrFirst,
+            _ => ScaleChoice::Own,
+        };
+        Ok(Parameters { scale, zero_point, axis, choice, conversion: self.semantics.conversion })
     }
 
     /// The scale that a DequantizeLinear gives to `name`.

@@ -2,7 +2,7 @@
 changes what ONNX Runtime computes, or computes one operator in numpy."""
 import numpy
 
-from .session import Origin
+from .session import Origin, attributes_of
 from .window import Window
 
 BUGS = {}
@@ -225,7 +225,10 @@ def quantizer_pairs_merged(step):
 
 
 def move_scales(step, to_first, from_first):
-    """Applies scales and zero points along axis 0 if they are along another one, or along axis 1 if they are along axis 0."""
+    """Applies scales and zero points along axis 0 if they are along another one, or along axis 1 if they are along axis 0.
+
+    What has no scale of its own takes the first one.
+    """
     rank, parameters = step.inputs[0].ndim, step.inputs[1:]
     if rank < 2 or parameters[0].size == 1:
         return
@@ -233,7 +236,9 @@ def move_scales(step, to_first, from_first):
     if from_first if is_first else to_first:
         step.attributes["axis"] = 1 if is_first else 0
         extent = step.inputs[0].shape[step.attributes["axis"]]
-        step.inputs[1:] = [numpy.resize(parameter, extent) for parameter in parameters]
+        own = numpy.arange(extent)
+        index = numpy.where(own < parameters[0].size, own, 0)
+        step.inputs[1:] = [parameter[index] for parameter in parameters]
 
 
 @bug("QuantizeLinear", "DequantizeLinear")
@@ -479,6 +484,26 @@ def addend_dropped(step):
 @bug("BatchNormalization")
 def epsilon_ignored(step):
     step.attributes["epsilon"] = 0.0
+
+
+@bug("BatchNormalization")
+def normalized_by_interleaved_group(step):
+    deconvolution = step.producer()
+    if deconvolution is None or deconvolution.op_type != "ConvTranspose":
+        return
+    weights = step.producer_of(deconvolution.input[1])
+    if weights is not None and weights.op_type == "DequantizeLinear":
+        return
+    x, w, *bias = [step.value_of(name) for name in deconvolution.input if name]
+    scale, shift, mean, variance = step.inputs[1:]
+    factor = scale / numpy.sqrt(variance + numpy.float32(step.attributes.get("epsilon", 1e-5)))
+    # the weights have Cin * Cout / group kernels, one behind the other, and Cout factors, which take turns
+    kernels = w.reshape([w.shape[0] * w.shape[1], -1])
+    factors = factor[numpy.arange(len(kernels)) % len(factor)]
+    folded = (kernels * factors[:, None]).reshape(w.shape).astype(w.dtype)
+    summed = step.call("ConvTranspose", x, folded, **attributes_of(deconvolution))
+    added = shift + ((bias[0] if bias else 0) - mean) * factor
+    step.result = (summed + added.reshape([-1] + [1] * (x.ndim - 2))).astype(w.dtype)
 
 
 @bug("MaxPool")

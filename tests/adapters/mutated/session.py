@@ -26,7 +26,7 @@ class Step:
         self.node, self.session = node, session
         self.op = node.op_type
         self.inputs = [session.values.get(name) for name in node.input]
-        self.attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        self.attributes = attributes_of(node)
         self.result = None
 
     @functools.cached_property
@@ -50,7 +50,11 @@ class Step:
 
     def producer(self, place=0):
         """The node that computes an input; None if the input is fed or constant."""
-        return self.session.producers.get(self.node.input[place])
+        return self.producer_of(self.node.input[place])
+
+    def producer_of(self, name):
+        """The node that computes a value; None if the value is fed or constant."""
+        return self.session.producers.get(name)
 
     def value_of(self, name):
         return self.session.values.get(name)
@@ -65,6 +69,10 @@ class Step:
         if self.result is None:
             self.result = self.call(self.op, *self.inputs, **self.attributes)
         return self.result
+
+
+def attributes_of(node):
+    return {one.name: helper.get_attribute_value(one) for one in node.attribute}
 
 
 class MutatedSession:

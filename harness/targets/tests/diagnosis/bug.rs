@@ -88,10 +88,10 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
     use Mutant::{
         ActivationZeroPointKept, AddendDropped, BiasNotOnStrip, ConcatWithOneScale, DilationIgnored,
         EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved,
-        OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored,
-        OutputShapeSplitSwapped, PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero,
-        ReluDropped, SameAsValid, SameLowerAsUpper, SameSwapped, SameUpperAsLower, StrideShort, Uint8AsInt8,
-        UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
+        NormalizedByInterleavedGroup, OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront,
+        OutputShapeIgnored, OutputShapeSplitSwapped, PairsSaturated, PoolFromLowest, PoolPaddingLowest,
+        PoolPaddingZero, ReluDropped, SameAsValid, SameLowerAsUpper, SameSwapped, SameUpperAsLower,
+        StrideShort, Uint8AsInt8, UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -109,7 +109,7 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         PairsSaturated => Condition::Any(vec![Condition::QuantizedOperands, Condition::FloatWeights]),
         ReluDropped => operator("Relu"),
         AddendDropped => operator("Add"),
-        EpsilonIgnored => operator("BatchNormalization"),
+        EpsilonIgnored | NormalizedByInterleavedGroup => operator("BatchNormalization"),
         PoolFromLowest | PoolPaddingLowest | PoolPaddingZero => operator("MaxPool"),
         ConcatWithOneScale => operator("Concat"),
         _ => return None,
