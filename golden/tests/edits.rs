@@ -123,6 +123,7 @@ fn clauses_say_what_an_edit_changes() {
         "clip-lower-bound-exchanged-with-upper-bound",
         "clip-upper-bound-unused",
         "clip-bounds-in-seven-digits",
+        "clip-lower-bound-last",
         "globalaveragepool-divided-by-last-extent",
         "hardswish-computed-as-sigmoid",
         "leakyrelu-alpha-default",

@@ -51,6 +51,7 @@ pub enum Calculation {
     LowerBoundIgnored,
     UpperBoundIgnored,
     BoundsInSevenDigits,
+    LowerBoundLast,
     SumUndivided,
     DividedByFirstExtent,
     DividedByLastExtent,
@@ -104,7 +105,12 @@ impl Calculation {
                 Self::DifferenceSaturated,
                 Self::DifferencePositive,
             ],
-            Operator::Clip => &[Self::LowerBoundIgnored, Self::UpperBoundIgnored, Self::BoundsInSevenDigits],
+            Operator::Clip => &[
+                Self::LowerBoundIgnored,
+                Self::UpperBoundIgnored,
+                Self::BoundsInSevenDigits,
+                Self::LowerBoundLast,
+            ],
             Operator::GlobalAveragePool => &[
                 Self::SumUndivided,
                 Self::DividedByFirstExtent,
@@ -188,6 +194,7 @@ impl Calculation {
             }
             (Self::LowerBoundIgnored, [_, Some(bound), ..]) => *bound = bound.map(|_| f64::NEG_INFINITY),
             (Self::UpperBoundIgnored, [_, _, Some(bound)]) => *bound = bound.map(|_| f64::INFINITY),
+            (Self::LowerBoundLast, [_, Some(lower), Some(upper)]) => *upper = with(upper, lower, f64::max),
             (Self::BoundsInSevenDigits, [_, bounds @ ..]) => {
                 let is_single = |bound: &&mut Value| bound.dtype == DataType::Float;
                 for bound in bounds.iter_mut().flatten().filter(is_single) {
@@ -371,6 +378,7 @@ impl Calculation {
             Self::LowerBoundIgnored => "lower-bound-unused",
             Self::UpperBoundIgnored => "upper-bound-unused",
             Self::BoundsInSevenDigits => "bounds-in-seven-digits",
+            Self::LowerBoundLast => "lower-bound-last",
             Self::SumUndivided => "sum-undivided",
             Self::DividedByFirstExtent => "divided-by-first-extent",
             Self::DividedByLastExtent => "divided-by-last-extent",
@@ -426,6 +434,7 @@ impl Calculation {
             Self::LowerBoundIgnored => "does not apply its lower bound",
             Self::UpperBoundIgnored => "does not apply its upper bound",
             Self::BoundsInSevenDigits => "rounds its bounds to seven significant decimal digits",
+            Self::LowerBoundLast => "gives its lower bound if that is above the upper one",
             Self::SumUndivided => "gives the sum of the elements and does not divide it",
             Self::DividedByFirstExtent => "divides by the extent of the first spatial axis alone",
             Self::DividedByLastExtent => "divides by the extent of the last axis alone",

@@ -261,7 +261,7 @@ impl Draw {
 
     fn clip(&mut self) -> Drawn {
         let (low, high) = (self.number(-96, 64), self.number(-64, 96));
-        let bounds = [low.min(high), high].map(|bound| bound as f64 / 16.0 + 1.0 / 65536.0);
+        let bounds = [low, high].map(|bound| bound as f64 / 16.0 + 1.0 / 65536.0);
         let bounds =
             bounds.map(|bound| Tensor::from_f64(DataType::Float, Vec::new(), &[bound]).expect("a scalar"));
         let names = bounds.map(|bound| self.initializer(bound)).to_vec();

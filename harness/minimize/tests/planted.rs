@@ -13,7 +13,16 @@ const LIMIT: usize = 4000;
 
 /// The first cases of a family that `fails` holds for.
 fn failing(family: Family, count: usize, fails: impl Fn(&Case) -> bool) -> Vec<Case> {
-    let stream = family.stream(Distribution::Baseline, 11);
+    failing_of(Distribution::Baseline, family, count, fails)
+}
+
+fn failing_of(
+    distribution: Distribution,
+    family: Family,
+    count: usize,
+    fails: impl Fn(&Case) -> bool,
+) -> Vec<Case> {
+    let stream = family.stream(distribution, 11);
     let found: Vec<_> =
         (0..20_000).map(|index| stream.case(index)).filter(|case| fails(case)).take(count).collect();
     assert_eq!(found.len(), count, "the family seldom fails");
@@ -372,6 +381,21 @@ fn scales_stay_positive_whatever_the_values() {
             !scales.is_empty() && scales.iter().all(|scale| *scale > 0.0),
             "{scales:?} in {minimized:#?}"
         );
+    }
+}
+
+/// A backend that is wrong about bounds in order must not end as one that is wrong about others.
+#[test]
+fn bounds_of_clip_stay_in_order() {
+    let bounds = |case: &Case| -> Vec<(f64, f64)> {
+        let clips = case.graph.nodes.iter().filter(|node| matches!(node.op, Op::Clip));
+        let bound = |name: &str| case.graph.initializer(name).map_or(f64::NAN, |one| one.to_f64()[0]);
+        clips.filter_map(|clip| Some((bound(clip.input(1)?), bound(clip.input(2)?)))).collect()
+    };
+    let is_clipped = |case: &Case| bounds(case).iter().any(|(lower, _)| *lower != 0.0);
+    for case in failing_of(Distribution::Full, Family::Conv, 6, is_clipped) {
+        let minimized = minimal(&case, is_clipped).case;
+        assert!(bounds(&minimized).iter().all(|(lower, upper)| lower <= upper), "{minimized:#?}");
     }
 }
 

@@ -1,5 +1,6 @@
 mod attributes;
 pub mod axes;
+mod bounds;
 mod candidates;
 pub mod channels;
 mod nodes;
