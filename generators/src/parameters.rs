@@ -20,6 +20,9 @@ pub struct Parameters {
 /// The approximate standard deviation of uniformly distributed 8-bit integers.
 const TYPICAL_INTEGER: f64 = 74.0;
 
+/// The share of Clips with both bounds whose lower bound is above the upper one, in percent.
+const EXCHANGED_BOUNDS: u32 = 6;
+
 /// The known properties of the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knowledge {
@@ -167,14 +170,14 @@ impl Parameters {
         power_of_two(exponent)
     }
 
-    /// Draws the bounds of a Clip, of which there are those that `bounded` says.
+    /// Draws the bounds of a Clip, of which there are those that `bounded` says. A lower one may be above the upper one, which ONNX has decide.
     pub fn clip(
         &self,
         bounded: (bool, bool),
         known: &mut Knowledge,
         choices: &mut Choices,
     ) -> [Option<Tensor>; 2] {
-        match known {
+        let bounds = match known {
             Knowledge::Grid(grid) => {
                 let (min, max) = exact::clip(bounded, grid, choices);
                 let bound = |steps: i64| on_grid(self.dtype, vec![], &[steps], grid.exponent);
@@ -189,6 +192,10 @@ impl Parameters {
                 }
                 [bounded.0.then(|| self.scalar(min)), max]
             }
+        };
+        match bounds {
+            [Some(min), Some(max)] if choices.percent(EXCHANGED_BOUNDS) => [Some(max), Some(min)],
+            bounds => bounds,
         }
     }
 

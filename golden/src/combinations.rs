@@ -116,8 +116,8 @@ impl Combination {
 
     /// The sentence as a clause after "if".
     pub fn clause(&self) -> String {
-        const OPERATORS: [&str; 6] =
-            ["Add", "BatchNormalization", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];
+        const OPERATORS: [&str; 7] =
+            ["Add", "BatchNormalization", "Clip", "Concat", "DequantizeLinear", "QuantizeLinear", "Relu"];
         let sentence = self.sentence.trim_end_matches('.');
         let begins_with_name = OPERATORS.iter().any(|name| sentence.split(' ').next() == Some(name));
         match sentence.chars().next() {

@@ -22,6 +22,7 @@ use crate::{
     pooling::{Windows, average, extra, max_pool, reduce},
     random_rounding::RandomRounding,
     reduction::Reduction,
+    rounding::to_seven_digits,
     rules,
     semantics::{Origin, Semantics, Surroundings},
     taps::{Direction, Reach, Taps},
@@ -233,7 +234,24 @@ impl<'a> Evaluator<'a> {
     }
 
     fn clip(&mut self, node: &Node) -> Value {
-        let bounds = Bounds { min: self.optional_input(node, 1), max: self.optional_input(node, 2) };
+        let bound = |place: usize| {
+            let stated = self.optional_input(node, place)?;
+            let is_rounded = self.semantics.surroundings == Surroundings::BoundsInSevenDigits
+                && stated.dtype == DataType::Float;
+            Some(if is_rounded {
+                Cow::Owned(stated.map(|x| to_seven_digits(*x)))
+            } else {
+                Cow::Borrowed(stated)
+            })
+        };
+        let (min, mut max) = (bound(1), bound(2));
+        if self.semantics.surroundings == Surroundings::LowerBoundLast
+            && let (Some(min), Some(max)) = (&min, &mut max)
+            && min.elements[0] > max.elements[0]
+        {
+            max.clone_from(min);
+        }
+        let bounds = Bounds { min: min.as_deref(), max: max.as_deref() };
         let (clipped, touched) = activation::clip(self.input(node, 0), &bounds);
         self.open(touched);
         clipped

@@ -275,6 +275,12 @@ mutants! {
         NormalizedByInterleavedGroup = "normalized-by-interleaved-group",
             "BatchNormalization scales the weights of the ConvTranspose in front of it as if the input channels of its groups were interleaved.",
             |golden| golden.surroundings = Surroundings::NormalizedByInterleavedGroup;
+        BoundsInSevenDigits = "bounds-in-seven-digits",
+            "Clip rounds its bounds to seven significant decimal digits.",
+            |golden| golden.surroundings = Surroundings::BoundsInSevenDigits;
+        LowerBoundLast = "lower-bound-last",
+            "Clip gives its lower bound where that is above the upper one.",
+            |golden| golden.surroundings = Surroundings::LowerBoundLast;
         PoolPaddingZero = "pool-padding-zero",
             "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;

@@ -31,6 +31,7 @@ impl Mutant {
             | Self::BiasInProductSteps
             | Self::BiasNotInGaps => has_bias(node),
             Self::BiasNotOnStrip => has_bias(node) && matches!(op, Op::ConvTranspose(_)),
+            Self::BoundsInSevenDigits | Self::LowerBoundLast => matches!(op, Op::Clip),
             Self::ConcatWithOneScale => matches!(op, Op::Concat(_)),
             Self::DilationIgnored => window(op).is_some_and(|window| window.is_dilated()),
             Self::EpsilonIgnored | Self::NormalizedByInterleavedGroup => {

@@ -289,6 +289,10 @@ pub enum Surroundings {
     /// BatchNormalization is folded into the weights of the ConvTranspose in front of it as if the input channels of the groups were
     /// interleaved.
     NormalizedByInterleavedGroup,
+    /// Clip rounds its bounds to seven significant decimal digits.
+    BoundsInSevenDigits,
+    /// Clip applies its lower bound last, which decides where it is above the upper one.
+    LowerBoundLast,
     /// `MaxPool` sees zeros beyond its input.
     PoolPaddingZero,
     /// `MaxPool` sees the lowest finite number beyond the end of its input along the last axis.

@@ -132,6 +132,17 @@ fn normalized_deconv() -> Case {
     ("normalized deconv", sketch.finish(&y), fed(&[1.0, 10.0, 100.0, 1.0, 10.0, 100.0], &[1, 6, 1]))
 }
 
+/// A Clip to bounds of more than seven digits, and one to bounds that are not in order.
+fn clipped() -> Case {
+    let mut sketch = Sketch::new();
+    let bounds = [0.25 + 1.0 / 1048576.0, 4.0, 8.0, 6.0];
+    let bounds = bounds.map(|bound| sketch.constant(DataType::Float, &[], &[bound]));
+    let y = sketch.node(Op::Clip, &["X", &bounds[0], &bounds[1]]);
+    let z = sketch.node(Op::Clip, &[&y, &bounds[2], &bounds[3]]);
+    let sum = sketch.node(Op::Add, &[&y, &z]);
+    ("clipped", sketch.finish(&sum), fed(&[-1.0, 0.5, 2.0], &[3]))
+}
+
 fn pooled_concat() -> Case {
     let mut sketch = Sketch::new();
     let fine = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
@@ -274,6 +285,7 @@ fn cases() -> Vec<Case> {
         saturating_conv("requantized conv of large products, float weights", DataType::Float),
         residual_block(),
         normalized_deconv(),
+        clipped(),
         pooled_concat(),
         quantized_twice(),
         quantized_infinities("quantized infinities", -3.0),

@@ -31,6 +31,43 @@ fn bug_is_explained_beside_a_bug_of_another_operator() {
     assert_eq!(trigger.condition(), "QuantizeLinear");
 }
 
+/// Between releases of a backend, other elements may differ most.
+#[test]
+fn explanation_is_found_again_where_other_elements_differ_most() {
+    let Some(backend) = adapter("mutated_adapter.py", "--bug bounds-in-seven-digits") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let backends = format!("golden,{backend}");
+    let outcome = twinfer(
+        &[
+            &["fuzz", "--trust", "--seed", "11", "--cases", "1", "--shard", "162/1000"][..],
+            &[
+                "--backends",
+                &backends,
+                "--family",
+                "conv",
+                "--known",
+                no_findings(),
+                "--out",
+                out.to_str().unwrap(),
+            ],
+        ]
+        .concat(),
+    )
+    .run();
+    let [finding] = &findings(&out)[..] else { panic!("{}", outcome.shown()) };
+    assert_eq!(finding.diagnosis, ["bounds-in-seven-digits"], "{}", outcome.shown());
+    let file = out.join("findings").join(finding.signature.slug()).join("finding.json");
+    let stored = fs::read_to_string(&file).unwrap();
+    let others = stored.replace("elements differ; at [", "elements differ; at [1, ");
+    assert_ne!(stored, others);
+    fs::write(&file, others).unwrap();
+    let explained = twinfer(&["explain", "--trust", file.parent().unwrap().to_str().unwrap()]).run();
+    let clause =
+        "because: output equals golden if Clip rounds its bounds to seven significant decimal digits";
+    assert!(explained.stdout.contains(clause), "{}", explained.shown());
+}
+
 /// TensorRT-RTX ignores `output_shape` beside `auto_pad`, so that an Add refuses what a ConvTranspose gives it.
 #[test]
 fn refusal_that_follows_from_a_wrong_shape_is_that_finding() {

@@ -45,6 +45,7 @@ facts! {
         shapes(case).any(|shape| shape.len() > 2 && shape[2..].iter().product::<usize>() >= 4096)
     };
     "Clip" if |case| nodes(case, |_, node| matches!(node.op, Op::Clip));
+    "lower bound of Clip above the upper one" if |case| nodes(case, has_exchanged_bounds);
     "LeakyRelu" if |case| nodes(case, |_, node| matches!(node.op, Op::LeakyRelu(_)));
     "value times its Sigmoid" if |case| nodes(case, is_swish);
     "HardSwish" if |case| nodes(case, |_, node| matches!(node.op, Op::HardSwish));
@@ -52,6 +53,11 @@ facts! {
     "GlobalAveragePool" if |case| nodes(case, |_, node| matches!(node.op, Op::GlobalAveragePool));
     "Transpose" if |case| nodes(case, |_, node| matches!(node.op, Op::Transpose(_)));
     "Constant node" if |case| nodes(case, |_, node| matches!(node.op, Op::Constant(_)));
+}
+
+fn has_exchanged_bounds(graph: &Graph, node: &Node) -> bool {
+    let bound = |place: usize| graph.initializer(node.input(place)?)?.to_f64().first().copied();
+    matches!(node.op, Op::Clip) && bound(1).zip(bound(2)).is_some_and(|(lower, upper)| lower > upper)
 }
 
 fn nodes(case: &Case, holds: fn(&Graph, &Node) -> bool) -> bool {

@@ -1,8 +1,8 @@
-use twinfer_onnx::{DataType, DequantizeLinear, Op, QuantizeLinear, resolve_axis};
+use twinfer_onnx::{DequantizeLinear, Op, QuantizeLinear, resolve_axis};
 
 use crate::{
     elementwise::integer_range,
-    rounding::{to_bfloat16, to_half, to_seven_digits, to_tf32},
+    rounding::{to_bfloat16, to_half, to_tf32},
     value::Value,
 };
 
@@ -50,8 +50,6 @@ pub enum Calculation {
     FactorInTf32,
     LowerBoundIgnored,
     UpperBoundIgnored,
-    BoundsInSevenDigits,
-    LowerBoundLast,
     SumUndivided,
     DividedByFirstExtent,
     DividedByLastExtent,
@@ -105,12 +103,7 @@ impl Calculation {
                 Self::DifferenceSaturated,
                 Self::DifferencePositive,
             ],
-            Operator::Clip => &[
-                Self::LowerBoundIgnored,
-                Self::UpperBoundIgnored,
-                Self::BoundsInSevenDigits,
-                Self::LowerBoundLast,
-            ],
+            Operator::Clip => &[Self::LowerBoundIgnored, Self::UpperBoundIgnored],
             Operator::GlobalAveragePool => &[
                 Self::SumUndivided,
                 Self::DividedByFirstExtent,
@@ -194,13 +187,6 @@ impl Calculation {
             }
             (Self::LowerBoundIgnored, [_, Some(bound), ..]) => *bound = bound.map(|_| f64::NEG_INFINITY),
             (Self::UpperBoundIgnored, [_, _, Some(bound)]) => *bound = bound.map(|_| f64::INFINITY),
-            (Self::LowerBoundLast, [_, Some(lower), Some(upper)]) => *upper = with(upper, lower, f64::max),
-            (Self::BoundsInSevenDigits, [_, bounds @ ..]) => {
-                let is_single = |bound: &&mut Value| bound.dtype == DataType::Float;
-                for bound in bounds.iter_mut().flatten().filter(is_single) {
-                    *bound = bound.map(|bound| to_seven_digits(*bound));
-                }
-            }
             (
                 Self::SumUndivided
                 | Self::DividedByFirstExtent
@@ -377,8 +363,6 @@ impl Calculation {
             Self::ClippedAtSix => "clipped-at-6",
             Self::LowerBoundIgnored => "lower-bound-unused",
             Self::UpperBoundIgnored => "upper-bound-unused",
-            Self::BoundsInSevenDigits => "bounds-in-seven-digits",
-            Self::LowerBoundLast => "lower-bound-last",
             Self::SumUndivided => "sum-undivided",
             Self::DividedByFirstExtent => "divided-by-first-extent",
             Self::DividedByLastExtent => "divided-by-last-extent",
@@ -433,8 +417,6 @@ impl Calculation {
             Self::ClippedAtSix => "clips at 6",
             Self::LowerBoundIgnored => "does not apply its lower bound",
             Self::UpperBoundIgnored => "does not apply its upper bound",
-            Self::BoundsInSevenDigits => "rounds its bounds to seven significant decimal digits",
-            Self::LowerBoundLast => "gives its lower bound if that is above the upper one",
             Self::SumUndivided => "gives the sum of the elements and does not divide it",
             Self::DividedByFirstExtent => "divides by the extent of the first spatial axis alone",
             Self::DividedByLastExtent => "divides by the extent of the last axis alone",

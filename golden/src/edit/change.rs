@@ -219,7 +219,11 @@ impl Change {
             Self::PartialSums(partial) => format!("{name} {}", partial.clause()),
             Self::Reduction(reduction) => format!("{name} {}", reduction.clause()),
             Self::Attribute(attribute) => format!("{name} {}", attribute.clause()),
-            Self::Mutant(mutant) => format!("{} in {name}", of_sentence(mutant.sentence())),
+            Self::Mutant(mutant) => {
+                let clause = of_sentence(mutant.sentence());
+                let names_operator = clause.split(' ').next() == Some(name);
+                if names_operator { clause } else { format!("{clause} in {name}") }
+            }
         }
     }
 }

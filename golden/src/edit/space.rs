@@ -189,6 +189,7 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         M::ReluDropped => operator == Operator::Relu,
         M::EpsilonIgnored | M::NormalizedByInterleavedGroup => operator == Operator::BatchNormalization,
         M::PoolPaddingZero | M::PoolPaddingLowest | M::PoolFromLowest => operator == Operator::MaxPool,
+        M::BoundsInSevenDigits | M::LowerBoundLast => operator == Operator::Clip,
         M::ConcatWithOneScale => operator == Operator::Concat,
         M::BiasNotInGaps => operator.is_convolution() && !operator.is_rare(),
         mutant => match mutant.nature() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use twinfer_case::{Finding, Kind, Sighting, VariantRecord};
+use twinfer_case::{Divergence, Finding, Kind, Sighting, VariantRecord};
 use twinfer_store::{read_finding, update_finding};
 use twinfer_triage::{
     Cancellation, DivergingCase, Experiments, Neighbors, Reduction, Study, is_shown_by_others,
@@ -49,7 +49,11 @@ impl Targets {
         finding.diagnosis = symptom.diagnosis().to_vec();
         finding.refuted = symptom.refuted().to_vec();
         for divergence in &mut finding.divergences {
-            let now = minimal.evaluated.divergences().iter().find(|now| now.is_like(divergence));
+            let shown = minimal.evaluated.divergences();
+            let is_of_kind = |now: &&Divergence| (now.stage, now.kind) == (divergence.stage, divergence.kind);
+            // the elements that differ most may be others than when the finding was stored
+            let now =
+                shown.iter().find(|now| now.is_like(divergence)).or_else(|| shown.iter().find(is_of_kind));
             let diagnosis = now.map_or_else(|| divergence.diagnosis.take(), |now| now.diagnosis.clone());
             divergence.diagnosis = diagnosis.map(|diagnosis| diagnosis.narrowed_to(&finding.diagnosis));
         }

@@ -506,6 +506,23 @@ def normalized_by_interleaved_group(step):
     step.result = (summed + added.reshape([-1] + [1] * (x.ndim - 2))).astype(w.dtype)
 
 
+@bug("Clip")
+def bounds_in_seven_digits(step):
+    step.inputs[1:] = [in_seven_digits(bound) for bound in step.inputs[1:]]
+
+
+def in_seven_digits(bound):
+    if bound is None or bound.dtype != numpy.float32:
+        return bound
+    return numpy.array(f"{float(bound):.7g}", numpy.float64).astype(numpy.float32).reshape(bound.shape)
+
+
+@bug("Clip")
+def lower_bound_last(step):
+    if len(step.inputs) > 2 and step.inputs[1] is not None:
+        step.inputs[2] = numpy.asarray(numpy.maximum(*step.inputs[1:]))
+
+
 @bug("MaxPool")
 def pool_padding_zero(step):
     axes = Window(step.op, step.inputs[0].shape, [0, 0, *step.attributes["kernel_shape"]], step.attributes).axes

@@ -86,12 +86,13 @@ fn gives_sums(graph: &Graph) -> bool {
 /// What a graph must have for a mistake to change anything; nothing where most graphs have it.
 fn concerns(mutant: Mutant) -> Option<Condition> {
     use Mutant::{
-        ActivationZeroPointKept, AddendDropped, BiasNotOnStrip, ConcatWithOneScale, DilationIgnored,
-        EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt, GroupsInterleaved,
-        NormalizedByInterleavedGroup, OutputPaddingDropped, OutputPaddingIgnored, OutputPaddingInFront,
-        OutputShapeIgnored, OutputShapeSplitSwapped, PairsSaturated, PoolFromLowest, PoolPaddingLowest,
-        PoolPaddingZero, ReluDropped, SameAsValid, SameLowerAsUpper, SameSwapped, SameUpperAsLower,
-        StrideShort, Uint8AsInt8, UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
+        ActivationZeroPointKept, AddendDropped, BiasNotOnStrip, BoundsInSevenDigits, ConcatWithOneScale,
+        DilationIgnored, EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt,
+        GroupsInterleaved, LowerBoundLast, NormalizedByInterleavedGroup, OutputPaddingDropped,
+        OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored, OutputShapeSplitSwapped,
+        PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero, ReluDropped, SameAsValid,
+        SameLowerAsUpper, SameSwapped, SameUpperAsLower, StrideShort, Uint8AsInt8, UnsignedAsSigned,
+        WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -108,6 +109,7 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         FloatWeightsQuantized => Condition::FloatWeights,
         PairsSaturated => Condition::Any(vec![Condition::QuantizedOperands, Condition::FloatWeights]),
         ReluDropped => operator("Relu"),
+        BoundsInSevenDigits | LowerBoundLast => operator("Clip"),
         AddendDropped => operator("Add"),
         EpsilonIgnored | NormalizedByInterleavedGroup => operator("BatchNormalization"),
         PoolFromLowest | PoolPaddingLowest | PoolPaddingZero => operator("MaxPool"),
