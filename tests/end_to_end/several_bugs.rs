@@ -59,8 +59,10 @@ fn explanation_is_found_again_where_other_elements_differ_most() {
     assert_eq!(finding.diagnosis, ["bounds-in-seven-digits"], "{}", outcome.shown());
     let file = out.join("findings").join(finding.signature.slug()).join("finding.json");
     let stored = fs::read_to_string(&file).unwrap();
-    let others = stored.replace("elements differ; at [", "elements differ; at [1, ");
-    assert_ne!(stored, others);
+    let others = stored
+        .replace("elements differ; at [", "elements differ; at [1, ")
+        .replace(r#""mutant": "bounds-in-seven-digits""#, r#""mutant": "truncated""#);
+    assert!(others.contains("truncated"), "{stored}");
     fs::write(&file, others).unwrap();
     let explained = twinfer(&["explain", "--trust", file.parent().unwrap().to_str().unwrap()]).run();
     let clause =
