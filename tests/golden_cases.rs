@@ -1,9 +1,11 @@
-//! What is stored under `golden` is a test of its folder's name: findings, topics, and the catalogue.
+//! What is stored under `golden` is a test of its folder's name: findings, topics, the catalogue, and what was measured.
 //!
 //! A stored case must be what it claims to be on any machine: its model is its graph encoded, its outputs are what
 //! golden computes, and a finding's hash is its case's. What was recorded of a variant is replayed where that variant
 //! runs at that version: on a machine with a GPU the recordings of a GPU, on one without those of the others. What a
 //! person reads of a finding is compared with what `cargo insta review` last accepted.
+//!
+//! What a backend returned for models that show one of its mistakes element by element is what golden's mutant of that mistake allows.
 //!
 //! The compiled tests run without the toolchain: carry them, `twinfer` and `golden`, and see `twinfer_tests`.
 
@@ -15,8 +17,9 @@ use std::{
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
-use twinfer_case::{BackendVersion, Case, Expectation, Finding, Kind, Task, Topic, Variant};
+use twinfer_case::{BackendVersion, Case, Expectation, Finding, Kind, Task, Topic, Variant, materialize};
 use twinfer_cli::Obstacle;
+use twinfer_golden::{Agreement, Arithmetic, Evaluation, Mutant, evaluate, evaluate_as};
 use twinfer_onnx::Tensor;
 use twinfer_store::{RecordedObservation, Recording};
 use twinfer_tests::{Outcome, Twinfer, executable, golden};
@@ -26,9 +29,14 @@ fn main() -> ExitCode {
     let findings = folders("cases", "finding.json").into_iter().flat_map(|folder| of_finding(&folder));
     let topics = folders("cases/topics", "case.json").into_iter().flat_map(|folder| of_topic(&folder));
     let catalogue = of_catalogue(&folders("catalogue", "case.json"));
-    let trials = findings.chain(topics).chain(catalogue).collect();
+    let measured = MEASURED.into_iter().flat_map(of_measured);
+    let trials = findings.chain(topics).chain(catalogue).chain(measured).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
+
+/// The mistakes that were measured.
+const MEASURED: [Mutant; 3] =
+    [Mutant::BoundsInSevenDigits, Mutant::DequantizedAlongAxis1, Mutant::NormalizedByInterleavedGroup];
 
 /// The folders under `parent` that hold a file of this name, in order of their names.
 fn folders(parent: &str, file: &str) -> Vec<PathBuf> {
@@ -57,6 +65,45 @@ fn of_topic(folder: &Path) -> Vec<Trial> {
         Trial::test(format!("topics::{}::is_what_it_claims", name(folder)), move || is_the_topic(&claims));
     let replays = replays(folder).into_iter().map(|trial| trial.with_kind("topic"));
     [whole].into_iter().chain(replays).collect()
+}
+
+fn of_measured(mutant: Mutant) -> Vec<Trial> {
+    let folders = folders(&format!("measured/{}", mutant.name()), "case.json");
+    let of_mutant = folders.clone();
+    let whole = Trial::test(format!("measured::{}::is_what_the_mutant_gives", mutant.name()), move || {
+        are_measured(mutant, &of_mutant)
+    });
+    [whole].into_iter().chain(folders.iter().flat_map(|folder| replays(folder))).collect()
+}
+
+/// What each backend returned is what golden with the mutant allows, and not what golden allows, except where both give the same.
+fn are_measured(mutant: Mutant, folders: &[PathBuf]) -> Result<(), Failed> {
+    let mut told_apart = 0;
+    for folder in folders {
+        let case: Case = read_json(&folder.join("case.json"))?;
+        let inputs = materialize(&case.runs)?.into_iter().next().ok_or("a case has a run")?;
+        let right = evaluate(&case.graph, &inputs)?;
+        let mistaken = evaluate_as(&case.graph, &inputs, Arithmetic::default(), &[mutant])?;
+        for one in Recording::read_beside(folder)?.observed {
+            let run = one.observation.runs.first().ok_or("the recording has no run")?;
+            let title = format!("{}, {}", name(folder), one.version.version());
+            require(allows(&mistaken, &run.outputs), &format!("{title}: the mutant gives something else"))?;
+            told_apart += usize::from(!allows(&right, &run.outputs));
+        }
+    }
+    require(told_apart > 0, "golden allows everything that was measured")
+}
+
+/// Whether every element of `returned` is one that `evaluation` allows.
+fn allows(evaluation: &Evaluation, returned: &[Tensor]) -> bool {
+    let outputs = evaluation.outputs.iter().zip(returned);
+    evaluation.outputs.len() == returned.len()
+        && outputs.clone().all(|(reference, tensor)| reference.shape == tensor.shape)
+        && outputs.into_iter().all(|(reference, tensor)| {
+            let values = tensor.to_f64();
+            (0..values.len())
+                .all(|place| !matches!(reference.compare(place, values[place]), Agreement::Wrong(_)))
+        })
 }
 
 /// The catalogue is replayed a variant at a time, in one worker.
@@ -120,7 +167,7 @@ fn outputs_are_goldens(case: &Case, inputs: &[Tensor], data: &Path) -> Result<()
     if case.expectation != Expectation::Valid {
         return Ok(());
     }
-    let Ok(evaluation) = twinfer_golden::evaluate(&case.graph, inputs) else { return Ok(()) };
+    let Ok(evaluation) = evaluate(&case.graph, inputs) else { return Ok(()) };
     for (index, reference) in evaluation.outputs.iter().enumerate() {
         if data.join(format!("output_{index}.pb")).is_file() {
             let expected = reference.to_tensor()?;

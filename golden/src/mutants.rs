@@ -190,22 +190,22 @@ mutants! {
             "Two pairs of QuantizeLinear and DequantizeLinear, one behind the other, become one, with the range that they have in common.",
             |golden| golden.successive_pairs = SuccessivePairs::Merged;
         ScaleOnOtherAxis = "scale-on-other-axis",
-            "Scales and zero points along axis 0 are applied along axis 1, and all others along axis 0.",
+            "The scales and zero points of axis 0 are applied along axis 1, and those of every other axis along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::Exchanged);
         ScaleAlongAxis1 = "scale-along-axis-1",
-            "Scales and zero points along axis 0 are applied along axis 1.",
+            "The scales and zero points of axis 0 are applied along axis 1.",
             |golden| golden.scales = Scales::Moved(AxisMove::FirstToSecond);
         ScaleAlongAxis0 = "scale-along-axis-0",
-            "Scales and zero points along any axis but 0 are applied along axis 0.",
+            "The scales and zero points of every axis but 0 are applied along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::OthersToFirst);
         DequantizedOnOtherAxis = "dequantized-on-other-axis",
-            "DequantizeLinear but not QuantizeLinear applies scales and zero points along axis 0 along axis 1, and all others along axis 0.",
+            "DequantizeLinear (but not QuantizeLinear) applies the scales and zero points of axis 0 along axis 1, and those of every other axis along axis 0.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::Exchanged);
         DequantizedAlongAxis1 = "dequantized-along-axis-1",
-            "DequantizeLinear but not QuantizeLinear applies scales and zero points along axis 0 along axis 1.",
+            "DequantizeLinear (but not QuantizeLinear) applies the scales and zero points of axis 0 along axis 1.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::FirstToSecond);
         DequantizedAlongAxis0 = "dequantized-along-axis-0",
-            "DequantizeLinear but not QuantizeLinear applies scales and zero points along any axis but 0 along axis 0.",
+            "DequantizeLinear (but not QuantizeLinear) applies the scales and zero points of every axis but 0 along axis 0.",
             |golden| golden.scales = Scales::MovedWhenDequantized(AxisMove::OthersToFirst);
         FirstScaleForAll = "first-scale-for-all",
             "The scale of the first channel is used for every channel.",
@@ -273,13 +273,13 @@ mutants! {
             "BatchNormalization does not add epsilon to the variance.",
             |golden| golden.surroundings = Surroundings::EpsilonIgnored;
         NormalizedByInterleavedGroup = "normalized-by-interleaved-group",
-            "BatchNormalization scales the weights of the ConvTranspose in front of it as if the input channels of its groups were interleaved.",
+            "BatchNormalization is folded into the weights of the ConvTranspose before it as if input channel `c` were in group `c` modulo `group`.",
             |golden| golden.surroundings = Surroundings::NormalizedByInterleavedGroup;
         BoundsInSevenDigits = "bounds-in-seven-digits",
             "Clip rounds its bounds to seven significant decimal digits.",
             |golden| golden.surroundings = Surroundings::BoundsInSevenDigits;
         LowerBoundLast = "lower-bound-last",
-            "Clip gives its lower bound where that is above the upper one.",
+            "Clip returns its lower bound if that is above its upper bound.",
             |golden| golden.surroundings = Surroundings::LowerBoundLast;
         PoolPaddingZero = "pool-padding-zero",
             "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",

@@ -48,12 +48,12 @@ impl HostContext {
         self.watchdog.shut_down();
     }
 
-    /// Lets fewer workers start at once, those of executors first: cases run from now on.
+    /// Keeps most starts for workers of executors: cases run from now on.
     pub fn begin_cases(&self) {
         self.starts.leave_cores_to_cases();
     }
 
-    /// Lets more workers start at once: no case runs any more.
+    /// Lets any workers start on all cores: no case runs any more.
     pub fn end_cases(&self) {
         self.starts.use_all_cores();
     }

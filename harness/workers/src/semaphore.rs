@@ -24,15 +24,16 @@ pub struct Semaphore {
 /// The most workers that start at once, on a machine with many cores.
 const STARTS: usize = 16;
 
-/// One permit in this many may go to single cases while the cases of a campaign run, so that the start of an executor's worker never waits
-/// for several others.
-const NEEDED: usize = 2;
+/// One permit in this many may go to single cases while the cases of a campaign run: what starts takes cores from these, and the start of an
+/// executor's worker is not to wait for several others.
+const NEEDED: usize = 4;
 
 /// Single cases may have this many permits anyway: the fewest that there are on a small machine.
 const LEAST: usize = 2;
 
-/// One permit in this many may go to a spare: starting one takes cores that cases could use.
-const SPARES: usize = 4;
+/// One permit in this many may go to a spare while the cases of a campaign run: starting one takes cores that they could use. While none runs,
+/// all others may.
+const SPARES: usize = 8;
 
 /// A wait that is long enough to be logged.
 pub const LONG_WAIT: Duration = Duration::from_millis(100);
@@ -84,6 +85,16 @@ impl State {
         self.queues.iter().map(|queue| queue.taken).sum()
     }
 
+    /// How many permits may be taken once a spare has one.
+    fn most_with_spares(&self) -> usize {
+        let most = if self.favors_executors {
+            self.permits / SPARES
+        } else {
+            self.permits - self.permits.div_ceil(SPARES)
+        };
+        most.max(1)
+    }
+
     const fn queue(&mut self, priority: Priority) -> &mut Queue {
         &mut self.queues[priority as usize]
     }
@@ -94,7 +105,7 @@ impl State {
         let is_full = match priority {
             Priority::Executor => false,
             Priority::Needed => self.favors_executors && queue.taken >= (self.permits / NEEDED).max(LEAST),
-            Priority::Spare => self.taken() >= (self.permits / SPARES).max(1),
+            Priority::Spare => self.taken() >= self.most_with_spares(),
         };
         is_full
             || self.taken() >= self.permits
@@ -104,32 +115,26 @@ impl State {
 }
 
 impl Semaphore {
-    /// A semaphore for the workers that start on this machine: as many as there are cores, at most 16, while no case needs one.
+    /// A semaphore for the workers that start on this machine: as many as there are cores, at most 16.
     pub fn for_worker_starts() -> Self {
         Self::new("worker starts", cores().clamp(LEAST, STARTS))
     }
 
-    /// Lets workers start on half of the cores, since cases need the others, and most of these for executors.
+    /// Keeps most permits for workers of executors, since the cases of a campaign run.
     pub fn leave_cores_to_cases(&self) {
-        self.set_permits((cores() / 2).clamp(LEAST, STARTS), true);
+        self.state().favors_executors = true;
     }
 
-    /// Lets workers start on all cores, since no case needs one any more.
+    /// Lets any workers start on all cores, since no case needs one any more.
     pub fn use_all_cores(&self) {
-        self.set_permits(cores().clamp(LEAST, STARTS), false);
+        self.state().favors_executors = false;
+        self.changed.notify_all();
     }
 
     /// A semaphore with so many permits. The `name` says what they are for, in the log.
     pub fn new(name: &'static str, permits: usize) -> Self {
         let state = State { permits, ..State::default() };
         Self { name, state: Mutex::new(state), changed: Condvar::new() }
-    }
-
-    fn set_permits(&self, permits: usize, favors_executors: bool) {
-        let mut state = self.state();
-        (state.permits, state.favors_executors) = (permits, favors_executors);
-        drop(state);
-        self.changed.notify_all();
     }
 
     /// How many permits are taken, and how many threads wait for one.
@@ -216,19 +221,6 @@ mod tests {
     }
 
     #[test]
-    fn thread_proceeds_when_there_are_more_permits() {
-        let semaphore = Semaphore::new("test", 1);
-        let first = semaphore.acquire(Priority::Needed);
-        thread::scope(|scope| {
-            let second = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
-            until_waiting(&semaphore, 1);
-            semaphore.set_permits(2, false);
-            second.join().expect("it proceeds while the first permit is taken");
-        });
-        drop(first);
-    }
-
-    #[test]
     fn permits_go_to_executors_first_and_to_spares_last() {
         let semaphore = Semaphore::new("test", 1);
         let (sender, order) = mpsc::channel();
@@ -252,7 +244,7 @@ mod tests {
     #[test]
     fn permits_are_kept_for_executors_while_cases_run() {
         let semaphore = Semaphore::new("test", 4);
-        semaphore.set_permits(4, true);
+        semaphore.leave_cores_to_cases();
         let _single = [Priority::Needed; 2].map(|priority| semaphore.acquire(priority));
         thread::scope(|scope| {
             let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
@@ -261,9 +253,22 @@ mod tests {
             assert_eq!(semaphore.state().taken(), 4);
             drop(executors);
             assert_eq!(semaphore.state().queues[Priority::Needed as usize].waiting(), 1);
-            semaphore.set_permits(4, false);
+            semaphore.use_all_cores();
             third.join().expect("it proceeds once no case runs");
         });
+    }
+
+    #[test]
+    fn spares_start_on_most_cores_while_no_case_runs() {
+        let most = |cores, cases_run| {
+            let semaphore = Semaphore::new("test", cores);
+            if cases_run {
+                semaphore.leave_cores_to_cases();
+            }
+            semaphore.state().most_with_spares()
+        };
+        assert_eq!([most(2, false), most(4, false), most(16, false)], [1, 3, 14]);
+        assert_eq!([most(2, true), most(4, true), most(16, true)], [1, 1, 2]);
     }
 
     #[test]
