@@ -170,7 +170,8 @@ impl Parameters {
         power_of_two(exponent)
     }
 
-    /// Draws the bounds of a Clip, of which there are those that `bounded` says. A lower one may be above the upper one, which ONNX has decide.
+    /// Draws the bounds of a Clip, of which there are those that `bounded` says. The lower one may be above the upper one; ONNX defines the result
+    /// from operator set 13 on.
     pub fn clip(
         &self,
         bounded: (bool, bool),

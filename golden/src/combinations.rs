@@ -57,6 +57,9 @@ combinations! {
     "output-shape-and-padding-ignored",
         "`output_shape` and `output_padding` are ignored.",
         [OutputShapeIgnored, OutputPaddingDropped];
+    "lower-bound-last-in-seven-digits",
+        "Clip rounds its bounds to seven significant decimal digits, and returns its lower bound if that is above its upper bound.",
+        [BoundsInSevenDigits, LowerBoundLast];
     "in-half",
         "Operands of a convolution are rounded to 11 bits of significand, and its products are summed in 16-bit floats.",
         [OperandsInTf32, SumsInHalf];
@@ -114,6 +117,12 @@ impl Combination {
         mutant.both_ways() == Some(both)
     }
 
+    /// Whether both make one mistake, one of them in DequantizeLinear alone, so that a graph without QuantizeLinear does not tell them apart.
+    pub fn differs_in_quantizers_from(&self, other: &Self) -> bool {
+        let (&[one], &[two]) = (self.mutants, other.mutants) else { return false };
+        one.in_both_quantizers() == Some(two) || two.in_both_quantizers() == Some(one)
+    }
+
     /// The sentence as a clause after "if".
     pub fn clause(&self) -> String {
         const OPERATORS: [&str; 7] =
@@ -158,5 +167,8 @@ mod tests {
         assert!(upper.is_part_of(&both) && upper.is_one_way_of(&both));
         assert!(!both.is_part_of(&upper) && !upper.is_part_of(&listed("scale-on-other-axis")));
         assert!(!listed("weights-unquantized").is_one_way_of(&listed("unquantized")), "two mistakes");
+        let (alone, both) = (listed("dequantized-along-axis-0"), listed("scale-along-axis-0"));
+        assert!(alone.differs_in_quantizers_from(&both) && both.differs_in_quantizers_from(&alone));
+        assert!(!alone.differs_in_quantizers_from(&listed("scale-along-axis-1")), "two axes");
     }
 }

@@ -234,10 +234,10 @@ impl<'a> Evaluator<'a> {
     }
 
     fn clip(&mut self, node: &Node) -> Value {
+        let change = self.semantics.clip;
         let bound = |place: usize| {
             let stated = self.optional_input(node, place)?;
-            let is_rounded = self.semantics.surroundings == Surroundings::BoundsInSevenDigits
-                && stated.dtype == DataType::Float;
+            let is_rounded = change.bounds_in_seven_digits && stated.dtype == DataType::Float;
             Some(if is_rounded {
                 Cow::Owned(stated.map(|x| to_seven_digits(*x)))
             } else {
@@ -245,14 +245,18 @@ impl<'a> Evaluator<'a> {
             })
         };
         let (min, mut max) = (bound(1), bound(2));
-        if self.semantics.surroundings == Surroundings::LowerBoundLast
-            && let (Some(min), Some(max)) = (&min, &mut max)
+        let mut entries = Vec::new();
+        if let (Some(min), Some(max)) = (&min, &mut max)
             && min.elements[0] > max.elements[0]
         {
-            max.clone_from(min);
+            entries.extend((self.graph.opset < 13).then_some(&rules::CLIP_BOUNDS_BEFORE_13));
+            if change.lower_bound_last {
+                max.clone_from(min);
+            }
         }
         let bounds = Bounds { min: min.as_deref(), max: max.as_deref() };
         let (clipped, touched) = activation::clip(self.input(node, 0), &bounds);
+        self.touch(entries);
         self.open(touched);
         clipped
     }

@@ -277,10 +277,10 @@ mutants! {
             |golden| golden.surroundings = Surroundings::NormalizedByInterleavedGroup;
         BoundsInSevenDigits = "bounds-in-seven-digits",
             "Clip rounds its bounds to seven significant decimal digits.",
-            |golden| golden.surroundings = Surroundings::BoundsInSevenDigits;
+            |golden| golden.clip.bounds_in_seven_digits = true;
         LowerBoundLast = "lower-bound-last",
             "Clip returns its lower bound if that is above its upper bound.",
-            |golden| golden.surroundings = Surroundings::LowerBoundLast;
+            |golden| golden.clip.lower_bound_last = true;
         PoolPaddingZero = "pool-padding-zero",
             "`MaxPool` reads zeros beyond its input: in the padding, and wherever `ceil_mode` reaches further.",
             |golden| golden.surroundings = Surroundings::PoolPaddingZero;
@@ -325,6 +325,16 @@ impl Mutant {
             Self::SameUpperAsLower | Self::SameLowerAsUpper => Some(Self::SameSwapped),
             Self::ScaleAlongAxis0 | Self::ScaleAlongAxis1 => Some(Self::ScaleOnOtherAxis),
             Self::DequantizedAlongAxis0 | Self::DequantizedAlongAxis1 => Some(Self::DequantizedOnOtherAxis),
+            _ => None,
+        }
+    }
+
+    /// The mutant that makes the same mistake in QuantizeLinear too, if this one makes it in DequantizeLinear alone.
+    pub const fn in_both_quantizers(self) -> Option<Self> {
+        match self {
+            Self::DequantizedAlongAxis0 => Some(Self::ScaleAlongAxis0),
+            Self::DequantizedAlongAxis1 => Some(Self::ScaleAlongAxis1),
+            Self::DequantizedOnOtherAxis => Some(Self::ScaleOnOtherAxis),
             _ => None,
         }
     }

@@ -332,8 +332,7 @@ pub struct Parameters<'a> {
     pub conversion: IntegerConversion,
 }
 
-/// The scale and zero point of a position along the axis. Only those mutants meet positions without a scale that take another axis for that of
-/// the scales.
+/// Which scale and zero point an element gets. Only mutants that apply scales along another axis meet positions without one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ScaleChoice {
     /// Its own. Positions without one have them in turn, from the first one again.
@@ -346,7 +345,7 @@ pub enum ScaleChoice {
 
 impl ScaleChoice {
     /// The place of the scale for `position`, of `scales`.
-    const fn scale(self, position: usize, scales: usize) -> usize {
+    const fn place(self, position: usize, scales: usize) -> usize {
         match self {
             Self::Own => position % scales,
             Self::OwnOrFirst if position < scales => position,
@@ -372,7 +371,7 @@ impl Parameters<'_> {
             (x.shape[self.axis], x.shape[self.axis + 1..].iter().product())
         };
         (0..x.elements.len()).map(move |place| {
-            let channel = self.choice.scale(place / inner % extent, self.scale.elements.len());
+            let channel = self.choice.place(place / inner % extent, self.scale.elements.len());
             At {
                 scale: self.scale.elements[channel],
                 scale_error: self.scale.error_at(channel),

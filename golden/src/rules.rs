@@ -60,6 +60,9 @@ entries! {
     ACTIVATION_OF_NON_FINITE = "activation-of-non-finite",
         "Clip, HardSwish and LeakyRelu compare with NaN, HardSwish multiplies minus infinity by zero, and the default bounds of Clip are finite where a backend without a bound has none; open for these elements",
         "onnx/docs/Operators.md#Clip, #HardSwish and #LeakyRelu";
+    CLIP_BOUNDS_BEFORE_13 = "clip-bounds-before-opset-13",
+        "before operator set 13, the text does not say what Clip gives if its lower bound is above its upper one; golden follows operator set 13",
+        "onnx/docs/Changelog.md#Clip-11 and #Clip-12, against #Clip-13";
     AVERAGE_OF_PADDING = "average-pool-window-of-padding",
         "a window of AveragePool that counts no padding covers only padding, whose average is zero by zero; open for these elements",
         "onnx/docs/Operators.md#AveragePool, attribute count_include_pad";

@@ -57,8 +57,10 @@ pub struct Semantics {
     pub centered: Origins,
     /// The interpretation of unsigned integers by quantizers.
     pub unsigned: Unsigned,
-    /// Changes to operators other than convolutions and quantizers.
+    /// Changes to operators other than convolutions, quantizers and Clip.
     pub surroundings: Surroundings,
+    /// Changes to Clip.
+    pub clip: ClipChange,
 }
 
 /// The assignment of input channels to groups.
@@ -274,7 +276,16 @@ pub enum Unsigned {
     TakenForSigned,
 }
 
-/// Changes to operators other than convolutions and quantizers.
+/// Changes to Clip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClipChange {
+    /// Its bounds are rounded to seven significant decimal digits.
+    pub bounds_in_seven_digits: bool,
+    /// Its lower bound is applied last, and decides if it is above the upper one.
+    pub lower_bound_last: bool,
+}
+
+/// Changes to operators other than convolutions, quantizers and Clip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surroundings {
     /// No change.
@@ -289,10 +300,6 @@ pub enum Surroundings {
     /// BatchNormalization is folded into the weights of the ConvTranspose in front of it as if the input channels of the groups were
     /// interleaved.
     NormalizedByInterleavedGroup,
-    /// Clip rounds its bounds to seven significant decimal digits.
-    BoundsInSevenDigits,
-    /// Clip applies its lower bound last, which decides where it is above the upper one.
-    LowerBoundLast,
     /// `MaxPool` sees zeros beyond its input.
     PoolPaddingZero,
     /// `MaxPool` sees the lowest finite number beyond the end of its input along the last axis.

@@ -113,7 +113,7 @@ fn residual_block() -> Case {
     ("residual block", sketch.finish(&y), fed(&[0.25, 0.75, -1.25, 10.0, -7.0, 1.0], &[1, 2, 3]))
 }
 
-/// Two quantizations of X, padded pooling of negative numbers, one behind the other.
+/// BatchNormalization after a ConvTranspose of two groups of three input and two output channels.
 fn normalized_deconv() -> Case {
     let mut sketch = Sketch::new();
     let w = sketch.constant(
@@ -143,6 +143,7 @@ fn clipped() -> Case {
     ("clipped", sketch.finish(&sum), fed(&[-1.0, 0.5, 2.0], &[3]))
 }
 
+/// Two quantizations of X, padded pooling of negative numbers, one behind the other.
 fn pooled_concat() -> Case {
     let mut sketch = Sketch::new();
     let fine = sketch.quantized("X", &per_tensor(DataType::Int8, 0.5, 0.0));
@@ -464,6 +465,35 @@ fn normalization_in_interleaved_groups_takes_the_scales_in_turn() {
         40.0 + 8.0 * (1208.0 + 2.0) + 2.0 * 100.0,
     ];
     assert_eq!(output(&[Mutant::NormalizedByInterleavedGroup]), wrong);
+}
+
+#[test]
+fn normalization_of_no_output_channels_is_empty() {
+    let mut sketch = Sketch::new();
+    let w = sketch.constant(DataType::Float, &[2, 0, 1], &[]);
+    let parameters = [(); 4].map(|()| sketch.constant(DataType::Float, &[0], &[]));
+    let y = sketch.node(Op::ConvTranspose(ConvTranspose::default()), &["X", &w]);
+    let inputs: Vec<&str> = [&y].into_iter().chain(&parameters).map(String::as_str).collect();
+    let y = sketch.node(Op::BatchNormalization(BatchNormalization::default()), &inputs);
+    let input = fed(&[1.0, 2.0], &[1, 2, 1]);
+    let mutants = [Mutant::NormalizedByInterleavedGroup];
+    let evaluation = evaluate_as(&sketch.finish(&y), &[input], Arithmetic::default(), &mutants);
+    assert_eq!(evaluation.expect("valid").outputs[0].shape, [1, 0, 1]);
+}
+
+#[test]
+fn lower_bound_of_clip_above_its_upper_one_is_open_before_operator_set_13() {
+    let clip = |opset: i64| {
+        let mut sketch = Sketch::new();
+        let bounds = [3.0, 1.0].map(|bound| sketch.constant(DataType::Float, &[], &[bound]));
+        let y = sketch.node(Op::Clip, &["X", &bounds[0], &bounds[1]]);
+        let graph = Graph { opset, ..sketch.finish(&y) };
+        let evaluation = evaluate(&graph, &[fed(&[2.0], &[1])]).expect("valid");
+        let names: Vec<_> = evaluation.unspecified.iter().map(|entry| entry.name).collect();
+        (evaluation.outputs[0].values.clone(), names)
+    };
+    assert_eq!(clip(12), (vec![1.0], vec!["clip-bounds-before-opset-13"]));
+    assert_eq!(clip(13), (vec![1.0], vec![]));
 }
 
 #[test]

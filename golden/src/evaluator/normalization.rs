@@ -5,7 +5,7 @@ use crate::{
     Unknown,
     batch_normalization::{Parameters, batch_normalization},
     elementwise::add,
-    semantics::Surroundings,
+    semantics::{Origin, Surroundings},
     taps::Direction,
     value::Value,
 };
@@ -42,11 +42,13 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The ConvTranspose in front of `node`; `None` if there is none, or its weights are quantized.
+    /// The ConvTranspose in front of `node`; `None` if there is none, or its weights are quantized or not constant.
     fn deconvolution_of_float_weights(&self, node: &Node) -> Option<(&'a ConvTranspose, &'a Node)> {
         let producer = self.producer(&node.inputs[0])?;
         let Op::ConvTranspose(op) = &producer.op else { return None };
-        self.scale_behind(&producer.inputs[1]).is_none().then_some((op, producer))
+        let weights = producer.inputs[1].as_str();
+        let is_constant = self.origins.get(weights) == Some(&Origin::Constant);
+        (is_constant && self.scale_behind(weights).is_none()).then_some((op, producer))
     }
 
     /// The BatchNormalization `node` as TensorRT 8.6.0 folds it into the ConvTranspose in front of it: the weights, of the shape
@@ -69,17 +71,17 @@ impl<'a> Evaluator<'a> {
         let parameters = self.parameters(op, node);
         let zeros = parameters.bias.zeros();
         let scaling = Parameters { bias: &zeros, mean: &zeros, ..parameters };
-        let read =
-            [w.shape[0] * w.shape[1] / outputs, outputs].into_iter().chain(w.shape[2..].iter().copied());
-        let (scaled, _) = batch_normalization(&w.reshaped(read.collect()), &scaling, self.arithmetic);
+        let read = [w.shape[0] / geometry.group, outputs].into_iter().chain(w.shape[2..].iter().copied());
+        let (scaled, of_weights) =
+            batch_normalization(&w.reshaped(read.collect()), &scaling, self.arithmetic);
         let scaled = scaled.reshaped(w.shape.clone());
         let bias = self.optional_input(deconvolving, 2).unwrap_or(&zeros);
         let of_channels = [1, outputs].into_iter().chain(shape[2..].iter().map(|_| 1)).collect();
-        let (bias, _) = batch_normalization(&bias.reshaped(of_channels), &parameters, self.arithmetic);
+        let (bias, of_bias) = batch_normalization(&bias.reshaped(of_channels), &parameters, self.arithmetic);
         let operands = Operands { w: &scaled, integers: None, bias: None };
         let (sum, touched) = self.convolved(deconvolving, &geometry, Direction::Scatter, &operands);
-        let (normalized, of_bias) = add(&sum, &bias, shape, self.arithmetic);
-        self.open(touched.into_iter().chain(of_bias));
+        let (normalized, of_sum) = add(&sum, &bias, shape, self.arithmetic);
+        self.open([of_weights, of_bias, touched, of_sum].concat());
         Ok(normalized)
     }
 }

@@ -10,9 +10,8 @@ use crate::{
     rung::{Base, Rung},
 };
 
-/// Of the busy workers that devices allow, all but one in this many are probably wanted by a variant that starts slowly, once its first worker
-/// has run a case.
-const OTHERS: usize = 4;
+/// One in this many of the busy workers that devices allow is probably wanted by a variant once its first worker has run a case.
+const EXPECTED_SHARE: usize = 2;
 /// About the memory of a worker that builds engines, which is not measured before one has run a case.
 const EXPECTED_BYTES: u64 = 4 << 30;
 
@@ -105,7 +104,7 @@ fn request_early(pools: &[Arc<DevicePools>], options: &Options, capacity: Capaci
 
 /// How many executors a variant will probably want on each device.
 fn expected_executors(pools: &DevicePools, capacity: Capacity) -> usize {
-    (capacity.on_devices - capacity.on_devices / OTHERS).div_ceil(pools.pools().len())
+    capacity.on_devices.div_ceil(EXPECTED_SHARE * pools.pools().len())
 }
 
 /// How many workers that build engines fit in memory.

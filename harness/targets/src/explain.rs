@@ -51,7 +51,7 @@ impl Targets {
         for divergence in &mut finding.divergences {
             let shown = minimal.evaluated.divergences();
             let is_of_kind = |now: &&Divergence| (now.stage, now.kind) == (divergence.stage, divergence.kind);
-            // the elements that differ most may be others than when the finding was stored
+            // other elements may differ most than those of which the stored text tells; all of a case are explained alike
             let now =
                 shown.iter().find(|now| now.is_like(divergence)).or_else(|| shown.iter().find(is_of_kind));
             let diagnosis = now.map_or_else(|| divergence.diagnosis.take(), |now| now.diagnosis.clone());

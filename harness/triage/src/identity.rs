@@ -57,7 +57,7 @@ impl Identity {
         self.matches(&other.signature)
             || self.is_refused_like(&other.signature)
             || self.is_explained_like(other)
-            || self.has_alternatives_of(other)
+            || self.makes_mistake_of(other)
             || self.is_triggered_like(other)
             || self.accepts_like(&other.signature, other.broken_by.as_ref())
     }
@@ -85,19 +85,18 @@ impl Identity {
             && self.explanations().iter().any(is_common)
     }
 
-    /// Whether listed mutants explain both, and what explains one of them are some of the alternatives that explain the other. A case
-    /// that does not tell two mutants apart is no evidence of another bug.
-    fn has_alternatives_of(&self, other: &Self) -> bool {
+    /// Whether listed mutants explain both: those of one are among those of the other, of which every further one makes the mistake of one of
+    /// these in other quantizers. What a case without QuantizeLinear does not tell apart is no evidence of another bug.
+    fn makes_mistake_of(&self, other: &Self) -> bool {
         let (Cause::Diagnosis(own), Cause::Diagnosis(others)) =
             (&self.signature.cause, &other.signature.cause)
         else {
             return false;
         };
-        let are_some_of = |some: &[String], all: &[String]| some.iter().all(|one| all.contains(one));
         self.edits.is_empty()
             && other.edits.is_empty()
             && is_alike(&self.signature, &other.signature)
-            && (are_some_of(own, others) || are_some_of(others, own))
+            && (differ_in_quantizers(own, others) || differ_in_quantizers(others, own))
             && self.admits(&other.nodes)
             && other.admits(&self.nodes)
     }
@@ -230,6 +229,16 @@ fn are_among(known: &[String], possible: &[String]) -> bool {
     };
     let is_possible = |known: &String| possible.iter().any(|one| one == known || is_one_way(one, known));
     known.iter().all(is_possible)
+}
+
+/// Whether `all` mutants are `some` of them and others that make the mistake of one of these in other quantizers.
+fn differ_in_quantizers(some: &[String], all: &[String]) -> bool {
+    let is_variant = |one: &String, other: &String| {
+        let listed = Combination::from_name(one).zip(Combination::from_name(other));
+        listed.is_some_and(|(one, other)| one.differs_in_quantizers_from(&other))
+    };
+    let is_some_or_variant = |one: &String| some.iter().any(|other| one == other || is_variant(one, other));
+    some.iter().all(|one| all.contains(one)) && all.iter().all(is_some_or_variant)
 }
 
 /// The mutants that a signature names.
@@ -443,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_beside_alternatives_is_the_same_bug_as_what_holds_alone() {
+    fn mistake_of_other_quantizers_is_the_same_bug_where_a_case_does_not_tell() {
         let explained = |case: &Case, mutants: &[&str]| {
             let cause = Cause::Diagnosis(mutants.iter().map(|&mutant| mutant.to_owned()).collect());
             Identity::of_case(Signature { cause, ..signature(Kind::WrongValues, &["Conv"]) }, case)
@@ -451,8 +460,12 @@ mod tests {
         let alone = explained(&case(2, 2), &["dequantized-along-axis-1"]);
         let ambiguous = explained(&case(1, 4), &["scale-along-axis-1", "dequantized-along-axis-1"]);
         assert!(alone.is_same_as(&ambiguous) && ambiguous.is_same_as(&alone));
-        let overlapping = explained(&case(1, 4), &["dequantized-along-axis-1", "first-scale-for-all"]);
-        assert!(!ambiguous.is_same_as(&overlapping), "each has an alternative that the other lacks");
+        assert!(
+            !alone.is_same_as(&explained(&case(1, 4), &["scale-along-axis-1"])),
+            "a case tells them apart"
+        );
+        let of_another = explained(&case(1, 4), &["first-scale-for-all", "dequantized-along-axis-1"]);
+        assert!(!of_another.is_same_as(&alone), "the alternative may be another bug");
         let trigger = identity(&case(1, 4), &["Conv"], 3).trigger;
         assert!(!Identity { trigger, ..ambiguous }.is_same_as(&alone), "a group of two does not satisfy it");
     }

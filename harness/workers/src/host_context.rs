@@ -50,12 +50,12 @@ impl HostContext {
 
     /// Keeps most starts for workers of executors: cases run from now on.
     pub fn begin_cases(&self) {
-        self.starts.leave_cores_to_cases();
+        self.starts.favor_executors();
     }
 
-    /// Lets any workers start on all cores: no case runs any more.
+    /// Lets any workers have all starts: no case runs any more.
     pub fn end_cases(&self) {
-        self.starts.use_all_cores();
+        self.starts.stop_favoring_executors();
     }
 
     /// The workers that are starting.

@@ -24,16 +24,18 @@ pub struct Semaphore {
 /// The most workers that start at once, on a machine with many cores.
 const STARTS: usize = 16;
 
-/// One permit in this many may go to single cases while the cases of a campaign run: what starts takes cores from these, and the start of an
-/// executor's worker is not to wait for several others.
+/// Workers for single cases may start on one core in this many while the cases of a campaign run: they take cores from these, and the start of
+/// an executor's worker is not to wait for several others.
 const NEEDED: usize = 4;
 
 /// Single cases may have this many permits anyway: the fewest that there are on a small machine.
 const LEAST: usize = 2;
 
-/// One permit in this many may go to a spare while the cases of a campaign run: starting one takes cores that they could use. While none runs,
-/// all others may.
+/// One permit in this many may go to a spare while the cases of a campaign run: starting one takes cores that they could use.
 const SPARES: usize = 8;
+
+/// The same while no case runs, but perhaps the first workers of other variants start.
+const EARLY_SPARES: usize = 2;
 
 /// A wait that is long enough to be logged.
 pub const LONG_WAIT: Duration = Duration::from_millis(100);
@@ -58,6 +60,8 @@ pub struct Permit<'a> {
 #[derive(Default)]
 struct State {
     permits: usize,
+    /// Of these, the most for single cases while permits are kept for executors.
+    most_needed: usize,
     /// Whether permits are kept for executors.
     favors_executors: bool,
     /// By priority.
@@ -87,12 +91,8 @@ impl State {
 
     /// How many permits may be taken once a spare has one.
     fn most_with_spares(&self) -> usize {
-        let most = if self.favors_executors {
-            self.permits / SPARES
-        } else {
-            self.permits - self.permits.div_ceil(SPARES)
-        };
-        most.max(1)
+        let share = if self.favors_executors { SPARES } else { EARLY_SPARES };
+        (self.permits / share).max(1)
     }
 
     const fn queue(&mut self, priority: Priority) -> &mut Queue {
@@ -104,7 +104,7 @@ impl State {
         let (more_urgent, queue) = (&self.queues[..priority as usize], &self.queues[priority as usize]);
         let is_full = match priority {
             Priority::Executor => false,
-            Priority::Needed => self.favors_executors && queue.taken >= (self.permits / NEEDED).max(LEAST),
+            Priority::Needed => self.favors_executors && queue.taken >= self.most_needed,
             Priority::Spare => self.taken() >= self.most_with_spares(),
         };
         is_full
@@ -117,23 +117,27 @@ impl State {
 impl Semaphore {
     /// A semaphore for the workers that start on this machine: as many as there are cores, at most 16.
     pub fn for_worker_starts() -> Self {
-        Self::new("worker starts", cores().clamp(LEAST, STARTS))
+        let cores = cores();
+        let mut semaphore = Self::new("worker starts", cores.clamp(LEAST, STARTS));
+        let state = semaphore.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.most_needed = (cores / NEEDED).clamp(LEAST, STARTS / 2);
+        semaphore
     }
 
     /// Keeps most permits for workers of executors, since the cases of a campaign run.
-    pub fn leave_cores_to_cases(&self) {
+    pub fn favor_executors(&self) {
         self.state().favors_executors = true;
     }
 
-    /// Lets any workers start on all cores, since no case needs one any more.
-    pub fn use_all_cores(&self) {
+    /// Lets any workers have all permits, since no case runs any more.
+    pub fn stop_favoring_executors(&self) {
         self.state().favors_executors = false;
         self.changed.notify_all();
     }
 
     /// A semaphore with so many permits. The `name` says what they are for, in the log.
     pub fn new(name: &'static str, permits: usize) -> Self {
-        let state = State { permits, ..State::default() };
+        let state = State { permits, most_needed: (permits / NEEDED).max(LEAST), ..State::default() };
         Self { name, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -244,7 +248,7 @@ mod tests {
     #[test]
     fn permits_are_kept_for_executors_while_cases_run() {
         let semaphore = Semaphore::new("test", 4);
-        semaphore.leave_cores_to_cases();
+        semaphore.favor_executors();
         let _single = [Priority::Needed; 2].map(|priority| semaphore.acquire(priority));
         thread::scope(|scope| {
             let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
@@ -253,21 +257,21 @@ mod tests {
             assert_eq!(semaphore.state().taken(), 4);
             drop(executors);
             assert_eq!(semaphore.state().queues[Priority::Needed as usize].waiting(), 1);
-            semaphore.use_all_cores();
+            semaphore.stop_favoring_executors();
             third.join().expect("it proceeds once no case runs");
         });
     }
 
     #[test]
-    fn spares_start_on_most_cores_while_no_case_runs() {
+    fn spares_start_on_half_of_the_cores_while_no_case_runs() {
         let most = |cores, cases_run| {
             let semaphore = Semaphore::new("test", cores);
             if cases_run {
-                semaphore.leave_cores_to_cases();
+                semaphore.favor_executors();
             }
             semaphore.state().most_with_spares()
         };
-        assert_eq!([most(2, false), most(4, false), most(16, false)], [1, 3, 14]);
+        assert_eq!([most(2, false), most(4, false), most(16, false)], [1, 2, 8]);
         assert_eq!([most(2, true), most(4, true), most(16, true)], [1, 1, 2]);
     }
 

@@ -10,6 +10,7 @@ use crate::{
     pool::trial::{observe, timed},
     process::WorkerProcess,
     recent_cases::RecentCases,
+    semaphore::{Priority, Semaphore},
     turns::WorkersInTurn,
 };
 
@@ -44,14 +45,16 @@ impl SequentialWorkers {
         self.0.idle().push(Worker { process, recent: RecentCases::default() });
     }
 
-    /// Runs the case at `index` in an idle worker, or in a new one of `pools`.
+    /// Runs the case at `index` in an idle worker, or in a new one of `pools`, with a permit to be `busy`.
     pub fn observe(
         &self,
         pools: &DevicePools,
+        busy: &Semaphore,
         index: u64,
         task: &Task,
     ) -> Result<SequentialRun, WorkerError> {
         let (mut turn, idle) = self.0.take(pools.start_time());
+        let _busy = busy.acquire(Priority::Needed);
         let mut worker = match idle {
             Some(worker) => worker,
             None => Worker { process: pools.take()?, recent: RecentCases::default() },

@@ -186,7 +186,7 @@ impl TriageWorkers {
 
     /// Starts the workers that repeats of a case will need, if they take long to start: so many fresh ones, and one with each filling.
     pub fn request_repeats(&self, fresh: usize) -> Vec<SpareRequest> {
-        let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.idle().is_empty();
+        let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.is_empty();
         let filled = PoisonPattern::ALL.into_iter().filter(is_needed);
         let filled = filled.map(|pattern| self.filled_pools(pattern).next().request_spares(1));
         filled.chain([self.confirming_pools().next().request_spares(fresh)]).collect()
@@ -229,12 +229,24 @@ impl TriageWorkers {
         task: &Task,
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
+        self.repeat_from(filling, history, task, times, || {})
+    }
+
+    /// As [`repeat`](Self::repeat); `started` is called when a worker has started.
+    fn repeat_from(
+        &self,
+        filling: Option<PoisonPattern>,
+        history: &[Arc<EncodedCase>],
+        task: &Task,
+        times: usize,
+        started: impl FnMut(),
+    ) -> Result<Vec<RepeatedRun>, WorkerError> {
         let pools = filling.map_or_else(|| &**self.confirming_pools(), |pattern| self.filled_pools(pattern));
         if self.only_fillings_are_refused(filling)? {
             return Ok(Vec::new());
         }
         let _busy = self.busy.acquire(Priority::Needed);
-        match repeat(pools, history, task, times) {
+        match repeat(pools, history, task, times, started) {
             Err(error) => {
                 if !self.only_fillings_are_refused(filling)? {
                     return Err(error);
@@ -279,11 +291,11 @@ impl TriageWorkers {
         times: usize,
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
         let begun = Instant::now();
-        let (_turn, idle) = self.filled(pattern).warm.take(self.filled_pools(pattern).start_time());
+        let (mut turn, idle) = self.filled(pattern).warm.take(self.filled_pools(pattern).start_time());
         self.log_wait(begun, "triage waited for a worker with memory filled");
         match idle.and_then(|worker| self.repeat_in_warm_filled(worker, pattern, task, times)) {
             Some(runs) => Ok(runs),
-            None => self.repeat(Some(pattern), &[], task, times),
+            None => self.repeat_from(Some(pattern), &[], task, times, || turn.started()),
         }
     }
 
@@ -346,8 +358,7 @@ impl TriageWorkers {
 
     /// Runs the case at `index` in a worker that has run only cases of the campaign, one after the other.
     pub fn observe_in_sequence(&self, index: u64, task: &Task) -> Result<SequentialRun, WorkerError> {
-        let _busy = self.busy.acquire(Priority::Needed);
-        self.sequential.observe(&self.pools, index, task)
+        self.sequential.observe(&self.pools, &self.busy, index, task)
     }
 
     /// Runs a case in a worker that has run `history` and nothing else; `None` if one of those cases ends the worker, or
@@ -410,11 +421,13 @@ fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerE
 }
 
 /// Runs a case `times` times, each time in the worker of the run before, as long as that one lives; with the last worker if it still does.
+/// `started` is called whenever a worker is there.
 fn repeat(
     pools: &DevicePools,
     history: &[Arc<EncodedCase>],
     task: &Task,
     times: usize,
+    mut started: impl FnMut(),
 ) -> Result<(Vec<RepeatedRun>, Option<WorkerProcess>), WorkerError> {
     let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
     let (mut earlier, mut runs, mut survivor, mut killed) = (history.clone(), Vec::new(), None, 0);
@@ -427,6 +440,7 @@ fn repeat(
             let (pool, worker) = take(pools)?;
             (pool, worker, false)
         };
+        started();
         earlier.clone_from(&history);
         match observe(&mut worker, task) {
             Ok(observation) => {

@@ -20,7 +20,7 @@ pub struct WorkersInTurn<W = WorkerProcess> {
 /// Workers that are not idle.
 #[derive(Default)]
 struct Others {
-    /// In use or starting.
+    /// In use, or starting.
     taken: usize,
     starting: usize,
 }
@@ -43,8 +43,13 @@ impl<W> WorkersInTurn<W> {
         &self.idle
     }
 
-    /// An idle worker, or the turn to start one. That comes at once if there is no worker, and if all are in use, after `patience`; never while
-    /// another one starts, which serves whoever waits.
+    /// Whether there is no worker, idle or not.
+    pub fn is_empty(&self) -> bool {
+        locked(&self.others).taken == 0 && self.idle.is_empty()
+    }
+
+    /// Waits for an idle worker. `None` with the turn means: start one. That comes at once if there is no worker, and after `patience` if all are in
+    /// use; not while another one starts, since it will soon be idle.
     pub fn take(&self, patience: Duration) -> (Turn<'_>, Option<W>) {
         let begun = Instant::now();
         loop {
@@ -111,8 +116,25 @@ mod tests {
         drop(second);
         workers.idle().push(Worker);
         drop(first);
-        let (_third, idle) = workers.try_take(|| false).expect("one is idle");
+        let (third, idle) = workers.try_take(|| false).expect("one is idle");
         assert_eq!(idle, Some(Worker));
+        assert!(!workers.is_empty(), "it is in use");
+        drop(third);
+        assert!(workers.is_empty());
+    }
+
+    #[test]
+    fn case_waits_for_the_worker_that_starts() {
+        let workers = WorkersInTurn::<Worker>::default();
+        let (mut starting, _) = workers.take(Duration::ZERO);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| workers.take(Duration::ZERO).1);
+            thread::sleep(2 * PAUSE);
+            assert!(!waiting.is_finished());
+            workers.idle().push(Worker);
+            starting.started();
+            assert_eq!(waiting.join().expect("it takes the worker"), Some(Worker));
+        });
     }
 
     #[test]

@@ -494,6 +494,8 @@ def normalized_by_interleaved_group(step):
     weights = step.producer_of(deconvolution.input[1])
     if weights is not None and weights.op_type == "DequantizeLinear":
         return
+    if step.origin_of(deconvolution.input[1]) is not Origin.CONSTANT:
+        return
     x, w, *bias = [step.value_of(name) for name in deconvolution.input if name]
     scale, shift, mean, variance = step.inputs[1:]
     factor = scale / numpy.sqrt(variance + numpy.float32(step.attributes.get("epsilon", 1e-5)))
@@ -519,7 +521,7 @@ def in_seven_digits(bound):
 
 @bug("Clip")
 def lower_bound_last(step):
-    if len(step.inputs) > 2 and step.inputs[1] is not None:
+    if len(step.inputs) > 2 and all(bound is not None for bound in step.inputs[1:]):
         step.inputs[2] = numpy.asarray(numpy.maximum(*step.inputs[1:]))
 
 

@@ -37,7 +37,10 @@ class Step:
     @property
     def origin(self):
         """The origin of the first input."""
-        return self.session.origins[self.node.input[0]]
+        return self.origin_of(self.node.input[0])
+
+    def origin_of(self, name):
+        return self.session.origins[name]
 
     @property
     def bias(self):

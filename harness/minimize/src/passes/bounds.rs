@@ -1,17 +1,17 @@
+use std::cmp::Ordering;
+
 use twinfer_case::Case;
 use twinfer_onnx::{Graph, Node, Op};
 
-/// Whether no Clip of constant bounds has a lower bound above its upper one.
-pub fn are_ordered(case: &Case) -> bool {
+/// By Clip of two constant bounds: how they are ordered.
+pub fn orders(case: &Case) -> Vec<Option<Ordering>> {
     let clips = case.graph.nodes.iter().filter(|node| matches!(node.op, Op::Clip));
-    clips.filter_map(|clip| bounds(&case.graph, clip)).all(|(lower, upper)| lower <= upper)
+    clips.map(|clip| order(&case.graph, clip)).collect()
 }
 
-/// Both bounds of a Clip; `None` unless it has both, as initializers.
-fn bounds(graph: &Graph, clip: &Node) -> Option<(f64, f64)> {
-    let bound = |place: usize| {
-        let initializer = graph.initializer(clip.input(place)?)?;
-        initializer.to_f64().first().copied()
-    };
-    Some((bound(1)?, bound(2)?))
+/// Which of equal bounds is the lower one makes no difference; `None` unless a Clip has both, as constants.
+fn order(graph: &Graph, clip: &Node) -> Option<Ordering> {
+    let bound = |place: usize| graph.initializer(clip.input(place)?)?.to_f64().first().copied();
+    let order = bound(1)?.partial_cmp(&bound(2)?)?;
+    Some(if order.is_gt() { order } else { Ordering::Less })
 }

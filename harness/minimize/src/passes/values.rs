@@ -3,7 +3,7 @@ use std::iter::successors;
 use twinfer_case::{Case, TensorSource};
 use twinfer_onnx::{DataType, Tensor};
 
-use super::{bounds::are_ordered, candidates::Candidates, scales::are_positive};
+use super::{bounds::orders, candidates::Candidates, scales::are_positive};
 use crate::fit::Baseline;
 
 /// Simpler elements for a tensor, the simplest first.
@@ -18,8 +18,8 @@ const FORMS: &[fn(usize, f64) -> f64] = &[
 ];
 
 /// All tensors in one of the simpler forms, then each tensor in each of them, then single elements at zero. Where all scales of quantizers
-/// are positive they stay so: ONNX says nothing about others, and a finding that does not depend on values would end with them. Where the
-/// bounds of Clip are in order they stay so: a backend that is wrong about others has another bug.
+/// are positive they stay so: ONNX says nothing about others, and a finding that does not depend on values would end with them. The bounds
+/// of a Clip stay in order, or out of it: a backend that is wrong about others has another bug.
 pub fn simplify<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
     let graph = &case.graph;
     let count = graph.initializers.len() + case.runs.iter().map(|run| run.inputs.len()).sum::<usize>();
@@ -34,9 +34,9 @@ pub fn simplify<'a>(case: &'a Case, _: &'a Baseline) -> Candidates<'a> {
         FORMS.iter().filter_map(move |form| edited(case, place, |tensor| reform(tensor, *form)))
     });
     let candidates = all.chain(each).chain((0..count).flat_map(move |place| zeroed(case, place)));
-    let (has_positive_scales, has_ordered_bounds) = (are_positive(case), are_ordered(case));
+    let (has_positive_scales, orders_of_bounds) = (are_positive(case), orders(case));
     Box::new(candidates.filter(move |candidate| {
-        (!has_positive_scales || are_positive(candidate)) && (!has_ordered_bounds || are_ordered(candidate))
+        (!has_positive_scales || are_positive(candidate)) && orders(candidate) == orders_of_bounds
     }))
 }
 
