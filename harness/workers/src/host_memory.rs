@@ -1,4 +1,4 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::memory;
 
@@ -15,14 +15,22 @@ pub struct HostMemory {
     available: Box<dyn Fn() -> Option<u64> + Send + Sync>,
     /// Bytes that stay free.
     free: u64,
-    /// Bytes that starting workers will need.
-    promised: Mutex<u64>,
+    promised: Mutex<Vec<Promised>>,
 }
 
-/// The memory that a starting worker will need. It counts until this is dropped, also what the worker has allocated by then.
+/// What a starting worker will need, and the bytes of it that the worker has allocated, which are no longer available.
+struct Promised {
+    bytes: u64,
+    /// 0 before the worker has a process.
+    allocated: Arc<Allocated>,
+}
+
+type Allocated = OnceLock<Box<dyn Fn() -> u64 + Send + Sync>>;
+
+/// The memory that a starting worker will need, until this is dropped.
 pub struct MemoryPromise<'a> {
     memory: &'a HostMemory,
-    bytes: u64,
+    allocated: Arc<Allocated>,
 }
 
 impl HostMemory {
@@ -38,37 +46,54 @@ impl HostMemory {
     /// Promises `bytes`; `None` if that much memory is not available.
     pub fn try_promise(&self, bytes: u64) -> Option<MemoryPromise<'_>> {
         let mut promised = self.promised();
-        let is_enough = |available| available >= self.free + *promised + bytes;
+        let missing: u64 = promised.iter().map(Promised::missing).sum();
+        let is_enough = |available| available >= self.free + missing + bytes;
         if bytes >= SMALL && !(self.available)().is_none_or(is_enough) {
             return None;
         }
-        *promised += bytes;
-        Some(MemoryPromise { memory: self, bytes })
+        Some(self.add(&mut promised, bytes))
     }
 
     /// Promises `bytes`, whether or not that much memory is available: another program may hold it.
     pub fn promise(&self, bytes: u64) -> MemoryPromise<'_> {
-        *self.promised() += bytes;
-        MemoryPromise { memory: self, bytes }
+        self.add(&mut self.promised(), bytes)
     }
 
-    fn promised(&self) -> MutexGuard<'_, u64> {
+    fn add(&self, promised: &mut Vec<Promised>, bytes: u64) -> MemoryPromise<'_> {
+        let allocated = Arc::<Allocated>::default();
+        promised.push(Promised { bytes, allocated: Arc::clone(&allocated) });
+        MemoryPromise { memory: self, allocated }
+    }
+
+    fn promised(&self) -> MutexGuard<'_, Vec<Promised>> {
         self.promised.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Promised {
+    /// Bytes that the worker has yet to allocate.
+    fn missing(&self) -> u64 {
+        let allocated = self.allocated.get().map_or(0, |allocated| allocated());
+        self.bytes.saturating_sub(allocated)
+    }
+}
+
+impl MemoryPromise<'_> {
+    /// The worker now has a process, which has allocated so many bytes whenever it is asked.
+    pub fn spawned(&self, allocated: impl Fn() -> u64 + Send + Sync + 'static) {
+        let _ = self.allocated.set(Box::new(allocated));
     }
 }
 
 impl Drop for MemoryPromise<'_> {
     fn drop(&mut self) {
-        *self.memory.promised() -= self.bytes;
+        self.memory.promised().retain(|promised| !Arc::ptr_eq(&promised.allocated, &self.allocated));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    };
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
@@ -90,6 +115,22 @@ mod tests {
         assert!(memory.try_promise(SMALL - 1).is_some());
         drop(first);
         assert!(memory.try_promise(4 * GIGABYTE).is_some());
+    }
+
+    #[test]
+    fn memory_that_a_starting_worker_has_allocated_counts_once() {
+        let (memory, available) = with_available(9);
+        let first = memory.try_promise(4 * GIGABYTE).unwrap();
+        first.spawned(|| 3 * GIGABYTE);
+        available.store(6 * GIGABYTE, Ordering::Relaxed);
+        assert!(memory.try_promise(4 * GIGABYTE).is_none(), "two stay free and one is still missing");
+        let second = memory.try_promise(3 * GIGABYTE).unwrap();
+        second.spawned(|| 5 * GIGABYTE);
+        available.store(3 * GIGABYTE, Ordering::Relaxed);
+        assert!(memory.try_promise(SMALL).is_none(), "one is still missing");
+        drop(first);
+        assert!(memory.try_promise(SMALL).is_some(), "more than was promised makes nothing available");
+        assert!(memory.try_promise(2 * GIGABYTE).is_none());
     }
 
     #[test]

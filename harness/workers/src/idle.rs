@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tracing::debug;
+
 use crate::{device::Device, process::WorkerProcess};
 
 /// Workers that wait for a case, each with what `W` knows of it besides.
@@ -101,7 +103,11 @@ impl IdleRegistry {
         };
         let ranked = keepers.iter().filter_map(|keeper| Some((keeper.most_dispensable(device)?, keeper)));
         let most_dispensable = ranked.max_by(|(one, _), (other, _)| one.total_cmp(other));
-        most_dispensable.and_then(|(_, keeper)| keeper.give_up(device)).is_some()
+        let Some(worker) = most_dispensable.and_then(|(_, keeper)| keeper.give_up(device)) else {
+            return false;
+        };
+        debug!(pid = worker.pid(), is_for_memory = device.is_none(), "idle worker makes room");
+        true
     }
 
     fn keepers(&self) -> MutexGuard<'_, Vec<Weak<dyn KeepsIdle>>> {

@@ -24,10 +24,10 @@ use crate::{
     host_memory::{HostMemory, MemoryPromise},
     idle::IdleRegistry,
     loss::Loss,
-    memory,
+    memory::private_bytes,
     process::{
         SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
-        watchdog::Watchdog,
+        spawned::SpawnedWorker, watchdog::Watchdog,
     },
     semaphore::{LONG_WAIT, Permit, Priority, Semaphore},
     worker_memory::WorkerMemory,
@@ -56,7 +56,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// A worker may start while this is held.
 struct TurnToStart<'a> {
     _permit: Permit<'a>,
-    _memory: MemoryPromise<'a>,
+    memory: MemoryPromise<'a>,
     /// How long memory was short.
     memory_wait: Duration,
 }
@@ -304,7 +304,7 @@ impl WorkerPool {
                 "start of a worker waited"
             );
         }
-        self.start_process(place)
+        self.start_process(place, &turn.memory)
     }
 
     /// Waits until a worker may start. One that waits for its turn, or for memory, takes no place on its device yet, and one that waits for
@@ -318,7 +318,7 @@ impl WorkerPool {
             let promise = self.memory.try_promise(bytes);
             let is_patient = memory_wait < MEMORY_PATIENCE;
             if let Some(memory) = promise.or_else(|| (!is_patient).then(|| self.memory.promise(bytes))) {
-                return TurnToStart { _permit: permit, _memory: memory, memory_wait };
+                return TurnToStart { _permit: permit, memory, memory_wait };
             }
             drop(permit);
             short_since.get_or_insert_with(Instant::now);
@@ -335,14 +335,21 @@ impl WorkerPool {
         WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }
     }
 
-    fn start_process(&self, place: DevicePlace) -> Result<WorkerProcess, WorkerError> {
+    fn start_process(
+        &self,
+        place: DevicePlace,
+        memory: &MemoryPromise<'_>,
+    ) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
         let mut launch = Launch::prepare(&self.command, &self.variant)?;
         launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
+        let spawned = SpawnedWorker::start(launch, &self.variant, self.deadlines.start, &self.watchdog)?;
+        let child = Arc::clone(&spawned.confined);
+        memory.spawned(move || child.allocated());
         let worker =
-            WorkerProcess::start(launch, &self.variant, self.pattern, self.deadlines, &self.watchdog)?;
+            WorkerProcess::start(spawned, &self.variant, self.pattern, self.deadlines, &self.watchdog)?;
         self.spares.record_start(begun.elapsed());
-        let bytes = memory::private_bytes(worker.pid()).unwrap_or(0);
+        let bytes = private_bytes(worker.pid()).unwrap_or(0);
         self.start_bytes.fetch_max(bytes, Ordering::Relaxed);
         let worker = worker.on_device(&self.device, place);
         self.check_description(&worker)?;
@@ -364,9 +371,9 @@ impl WorkerPool {
     fn start_spare(&self, mut spare: StartingSpare) {
         let _permit = self.starts.acquire(Priority::Spare);
         let Some(place) = self.device.try_enter() else { return };
-        let Some(_memory) = self.memory.try_promise(self.start_bytes()) else { return };
+        let Some(memory) = self.memory.try_promise(self.start_bytes()) else { return };
         spare.spawn();
-        match self.start_process(place) {
+        match self.start_process(place, &memory) {
             Ok(worker) => {
                 debug!(variant = self.variant.to_string(), pid = worker.pid(), "spare ready");
                 spare.ready(worker);

@@ -15,7 +15,7 @@ use std::{
     process::{ChildStdin, ChildStdout},
     slice,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::setpriority_pgrp;
@@ -31,7 +31,6 @@ use twinfer_protocol::{
 use self::{
     confined::ConfinedChild,
     deadline::{Deadline, Deadlines},
-    launch::Launch,
     pipe::{PIPE_BYTES, Pipe},
     spawned::SpawnedWorker,
     stderr::StderrTail,
@@ -114,17 +113,16 @@ pub enum Reply {
 }
 
 impl WorkerProcess {
-    /// Starts a worker for `variant` and waits for its handshake. Memory that was never written is to hold `pattern`.
+    /// Waits for the handshake of a worker that was spawned for `variant`. Memory that was never written is to hold `pattern`.
     pub fn start(
-        launch: Launch,
+        spawned: SpawnedWorker,
         variant: &Variant,
         pattern: Option<PoisonPattern>,
         deadlines: Deadlines,
         watchdog: &Watchdog,
     ) -> Result<Self, WorkerError> {
-        let started = Instant::now();
-        let SpawnedWorker { confined, pid, stdin, stdout, stderr, deadline, pipe_capacity } =
-            SpawnedWorker::start(launch, variant, deadlines.start, watchdog)?;
+        let SpawnedWorker { confined, begun, spawning, pid, stdin, stdout, stderr, deadline, pipe_capacity } =
+            spawned;
         let mut worker = Self {
             variant: variant.clone(),
             confined,
@@ -148,14 +146,13 @@ impl WorkerProcess {
             watch: Watch::default(),
             wait: None,
         };
-        let spawned = started.elapsed();
         worker.description = worker.exchange_hellos(pattern).map_err(|loss| {
             worker.log_loss(Stage::Start, None, &loss);
             WorkerError::of_start(variant, &loss, deadlines.start)
         })?;
         worker.record_start();
-        worker.start_millis = started.elapsed().as_millis() as u64;
-        worker.log_start(spawned);
+        worker.start_millis = begun.elapsed().as_millis() as u64;
+        worker.log_start(spawning);
         Ok(worker)
     }
 

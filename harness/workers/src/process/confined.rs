@@ -5,7 +5,10 @@ use tracing::warn;
 use twinfer_keeper::ProcessTable;
 
 use super::{launch::Launch, shared_child::SharedChild, usage};
-use crate::limits::{Excess, Limits, Usage};
+use crate::{
+    limits::{Excess, Limits, Usage},
+    memory,
+};
 
 /// The process of a worker or of its keeper, confined to limits.
 pub struct ConfinedChild {
@@ -42,6 +45,11 @@ impl ConfinedChild {
             warn!(pid, used, reason = excess.to_string(), "worker over its limit");
             self.child.kill();
         }
+    }
+
+    /// Bytes that the worker has allocated for itself, without what its own children have; 0 if the system does not report it.
+    pub fn allocated(&self) -> u64 {
+        self.child.worker().and_then(|worker| memory::private_bytes(usage::number(worker))).unwrap_or(0)
     }
 
     /// The limit for which the worker was killed; `None` if it was not.

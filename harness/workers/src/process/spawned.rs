@@ -3,7 +3,7 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::pipe::fcntl_setpipe_size;
@@ -25,6 +25,10 @@ const DEFAULT_PIPE_BYTES: usize = 4096;
 /// A worker that has been spawned, is watched, and has not said anything yet.
 pub struct SpawnedWorker {
     pub confined: Arc<ConfinedChild>,
+    /// When it was about to be spawned.
+    pub begun: Instant,
+    /// How long spawning took.
+    pub spawning: Duration,
     /// The process id of the worker or of its keeper.
     pub pid: u32,
     pub stdin: Pipe<ChildStdin>,
@@ -44,6 +48,7 @@ impl SpawnedWorker {
         limit: Duration,
         watchdog: &Watchdog,
     ) -> Result<Self, WorkerError> {
+        let begun = Instant::now();
         let program = launch.command.get_program().to_string_lossy().into_owned();
         let failed = |what: &str, error: &io::Error| WorkerError::Worker {
             variant: variant.clone(),
@@ -66,7 +71,8 @@ impl SpawnedWorker {
             confined.child.end();
             failed("connect to", &error)
         })?;
-        Ok(Self { confined, pid, stdin, stdout, stderr, deadline, pipe_capacity })
+        let spawning = begun.elapsed();
+        Ok(Self { confined, begun, spawning, pid, stdin, stdout, stderr, deadline, pipe_capacity })
     }
 }
 
