@@ -344,6 +344,15 @@ mod tests {
     }
 
     #[test]
+    fn explanation_with_narrow_bounds_comes_before_one_with_wide_bounds() {
+        // sums in 16-bit floats have as many bits of significand, and bounds for any order of the sums
+        let neighbors = (1..=12).map(|seed| case(8 + seed as usize % 9, 8, 10 * seed)).collect();
+        let (refuted, edits) = settled_by(case(12, 8, 0), "conv-output-in-tf32", neighbors);
+        assert_eq!(refuted, ["sums-in-half"]);
+        assert_eq!(edits, ["conv-output-in-tf32"]);
+    }
+
+    #[test]
     fn listed_mutant_that_predicts_stays() {
         assert_eq!(settled(half_biased(), "conv-bias-ignored", 12), (Vec::new(), Vec::new()));
     }

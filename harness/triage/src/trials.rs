@@ -84,6 +84,9 @@ pub struct Failures {
     diverging: usize,
     /// Conforming cases for which it predicts something else where the trigger holds, or anywhere if there is none.
     contradicting: usize,
+    /// Cases that show the same and of which its bounds hold golden's values too, if they are many: another one that says what they come to
+    /// explains more.
+    silent: usize,
     is_restricted: bool,
     /// Conforming cases for which it predicts something else: it does not say when it applies.
     conforming: usize,
@@ -157,12 +160,13 @@ impl Trials<'_> {
         if is_contradicted {
             return None;
         }
+        let if_many = |cases: usize| if cases * TOLERATED > self.diverging.len() { cases } else { 0 };
         // a few may well show another bug
-        let left = Some(self.diverging.len() - considered.len());
-        let left = left.filter(|left| left * TOLERATED > self.diverging.len()).unwrap_or(0);
+        let left = if_many(self.diverging.len() - considered.len());
+        let silent = if_many(tally.silent);
         let is_restricted = matches!(hypothesis, Hypothesis::Composed(edit) if edit.is_restricted());
         let (diverging, conforming) = (tally.refuted, contradictions.anywhere);
-        Some(Failures { diverging, contradicting, is_restricted, conforming, left })
+        Some(Failures { diverging, contradicting, silent, is_restricted, conforming, left })
     }
 
     /// How a hypothesis does on diverging cases; `None` as soon as it fails on too many of them.
