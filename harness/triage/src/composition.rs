@@ -78,8 +78,13 @@ impl Observations {
             is_precision_alone || fewest.is_none_or(|fewest| failures.are_fewer_where_triggered(fewest))
         };
         let explained = trials.explain(minimal).filter(|explanation| is_better(&explanation.failures));
-        let is_listed = |name: &str| listed.iter().any(|listed| name.ends_with(&format!("-{listed}")));
-        match explained.filter(|explanation| !explanation.diagnosis.mutant_names().any(is_listed)) {
+        let is_called_so = |name: &str| listed.iter().any(|listed| name.ends_with(&format!("-{listed}")));
+        let is_listed = |Explanation { failures, diagnosis }: &Explanation| {
+            // one of the same name may be about other tensors too
+            let explains_more = fewest.is_some_and(|fewest| failures.are_fewer_where_triggered(fewest));
+            !explains_more && diagnosis.mutant_names().any(is_called_so)
+        };
+        match explained.filter(|explanation| !is_listed(explanation)) {
             Some(Explanation { diagnosis: explanation, .. }) => {
                 let refuted = diagnosis.iter().filter(|name| !is_part_of_any(name, &explanation));
                 (refuted.cloned().collect(), Some(explanation))
@@ -398,6 +403,25 @@ mod tests {
         let (saturating, lowest) = ("quantized-through-saturating-int32", "quantized-through-int32");
         assert_eq!(settled(saturating), (vec![lowest.to_owned()], Vec::new()));
         assert_eq!(settled(lowest), (vec![saturating.to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn edit_of_the_same_name_that_is_about_constants_too_is_another() {
+        /// The same numbers as a constant, beside an input that nothing reads.
+        fn constant(seed: u64) -> Case {
+            let mut constant = quantized(2.0, seed);
+            let TensorSource::Data(x) = &constant.runs[0].inputs[0] else { unreachable!("it is no recipe") };
+            let x = Initializer { name: "x".to_owned(), tensor: x.clone() };
+            constant.graph.initializers.push(x);
+            constant.graph.inputs[0].name = "unread".to_owned();
+            constant
+        }
+        let neighbors = || (1..=6).flat_map(|seed| [quantized(3.0, seed), constant(seed)]).collect();
+        let settled = |mistake| settled_by(quantized(1.0, 0), mistake, neighbors());
+        let (refuted, edits) = settled("quantizelinear-zero-point-ignored");
+        assert_eq!(refuted, ["zero-point-ignored"]);
+        assert!(edits.iter().any(|edit| edit == "quantizelinear-zero-point-ignored"), "{edits:?}");
+        assert_eq!(settled("zero-point-ignored"), (Vec::new(), Vec::new()));
     }
 
     /// The listed mutants that are refuted, and the edits that explain a case, where so many neighbors show its mistake, others are wrong in
