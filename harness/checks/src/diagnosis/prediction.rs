@@ -17,6 +17,9 @@ const MOST_BITS: f64 = 12.0;
 /// The evidence that an extent gives if golden has another.
 const BITS_OF_EXTENT: f64 = 3.0;
 
+/// The evidence in bits of a zero with the right sign.
+const BITS_OF_SIGN: f64 = 1.0;
+
 /// The share of the largest element that is taken to be distinguished at least where nothing tells how close neighboring values lie.
 const RESOLUTION: f64 = 1e-4;
 
@@ -177,6 +180,11 @@ fn of_output(golden: &Reference, edited: &Reference, output: &Tensor) -> Option<
             Agreement::Exact | Agreement::Rounded(_) | Agreement::Free => continue,
         };
         let bound = edited.bound.get(place).copied().unwrap_or(f64::INFINITY);
+        // where golden has a zero of the other sign, an edit that knows the sign has it right, or it would be refuted
+        let is_sign_of_zero = deviation == 0.0 && bound == 0.0 && edited.has_signed_zeros;
+        if is_sign_of_zero && seen.insert(given.to_bits()) {
+            bits += BITS_OF_SIGN;
+        }
         let (is_excluded, is_far) = (2.0 * bound < deviation, FAR_CLOSER * closeness < deviation);
         // an edit whose bound holds golden's value too says nothing, and equal elements say it once
         if is_excluded && seen.insert(given.to_bits()) {
@@ -273,6 +281,24 @@ mod tests {
 
     fn bits(edited: &[f64], bound: f64, given: &[f64]) -> Option<f64> {
         Some(evidence(edited, bound, given)?.bits)
+    }
+
+    #[test]
+    fn sign_of_a_zero_is_one_bit_of_evidence() {
+        let with_signs = |values: &[f64]| {
+            let mut evaluation = evaluation(values, 0.0);
+            evaluation.outputs[0].has_signed_zeros = true;
+            evaluation
+        };
+        let bits = |edited: &Evaluation, given: f64| {
+            let output = Tensor::from_f64(DataType::Float, vec![2], &[given, given]).expect("a vector");
+            let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+            of_run(&with_signs(&[0.0, 0.0]), edited, &run).map(|evidence| evidence.bits)
+        };
+        assert_eq!(bits(&with_signs(&[-0.0, -0.0]), -0.0), Some(1.0), "each value once");
+        assert_eq!(bits(&with_signs(&[-0.0, 0.0]), -0.0), None);
+        assert_eq!(bits(&evaluation(&[-0.0, -0.0], 0.0), -0.0), Some(0.0), "it says nothing about signs");
+        assert_eq!(bits(&with_signs(&[0.0, 0.0]), 0.0), Some(0.0), "golden gives it too");
     }
 
     #[test]
