@@ -53,7 +53,7 @@ const fn required(mutant: Mutant) -> u64 {
     }
 }
 
-/// Whether drawn values show the mutant: no window of these families holds nothing but minus infinity.
+/// Whether drawn values show the mutant: no window of these cases holds nothing but minus infinity.
 const fn is_drawn(mutant: Mutant) -> bool {
     !matches!(mutant, Mutant::PoolPaddingLowest | Mutant::PoolFromLowest)
 }
@@ -139,8 +139,8 @@ fn verdict(case: &Case, references: &[Result<Evaluation, Unknown>], observation:
 }
 
 /// One entry a mutant.
-fn detections(family: Family, count: u64) -> Vec<Detection> {
-    let stream = family.stream(Distribution::Baseline, SEED);
+fn detections((family, distribution): (Family, Distribution), count: u64) -> Vec<Detection> {
+    let stream = family.stream(distribution, SEED);
     let mut detections = vec![Detection::default(); Mutant::ALL.len()];
     for case in (0..count).map(|index| stream.case(index)) {
         let inputs: Vec<Vec<Tensor>> = case
@@ -184,8 +184,11 @@ fn mutant_references_that_change_the_output_diverge() {
     let is_full = env::var_os("TWINFER_FULL").is_some();
     let count = if is_full { 5_000 } else { 200 };
     let by_family: Vec<_> = thread::scope(|scope| {
-        let families = Family::VALID.map(|family| scope.spawn(move || detections(family, count)));
-        families.into_iter().map(|family| family.join().expect("no evaluation panics")).collect()
+        let baseline = Family::VALID.map(|family| (family, Distribution::Baseline));
+        // Clip is drawn in `full` alone
+        let drawn = baseline.into_iter().chain([(Family::Conv, Distribution::Full)]);
+        let threads: Vec<_> = drawn.map(|drawn| scope.spawn(move || detections(drawn, count))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no evaluation panics")).collect()
     });
     let detections: Vec<_> = (0..Mutant::ALL.len())
         .map(|place| by_family.iter().map(|family| family[place]).fold(Detection::default(), Detection::and))
@@ -215,14 +218,14 @@ fn table(count: u64, detections: &[Detection]) -> String {
     let mut text = format!(
         "# Mutants in golden's place\n\n\
          `TWINFER_FULL=1 TWINFER_RESULTS=docs/generated cargo test --release -p twinfer-checks --test mutant_references`\n\n\
-         {count} cases per family of {}, seed {SEED}. Golden is replaced by golden with one mutant, which judges a backend that \
+         {count} cases per family of {} in the distribution `baseline`, and of conv in `full`, which draws Clip; seed {SEED}. Golden is replaced by golden with one mutant, which judges a backend that \
          gives the right outputs. *changed*: cases in which the mutant changes a shape, or an element with a finite error \
          bound. *beyond the bound*: it changes the element by more than golden's own bound. A smaller change, such as a bias rounded to steps finer than the roundings of the sum, is within what a right \
          backend may give.\n",
         families.join(", ")
     );
     text.push_str(
-        "\nNo window of these families holds nothing but minus infinity, which `pool-padding-lowest` and `pool-from-lowest` need: \
+        "\nNo window of these cases holds nothing but minus infinity, which `pool-padding-lowest` and `pool-from-lowest` need: \
          `golden/tests/mutants.rs` shows both.\n",
     );
     let is_precise = |mutant: Mutant| mutant.nature() != Nature::Precision;
