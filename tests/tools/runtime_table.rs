@@ -110,6 +110,38 @@ fn results_of_a_gpu_join_those_that_are_stored() {
 }
 
 #[test]
+fn cases_are_added_to_a_column_of_the_same_version() {
+    let (repository, run) = (repository(), tempfile::tempdir().unwrap());
+    let stored = repository.path().join("docs/generated/runtimes");
+    fs::create_dir_all(&stored).unwrap();
+    let of_version = |version: &str, case: &str| {
+        let fields = json!({"version": version, "cases": {case: diverging()}});
+        result("tract", &fields)
+    };
+    let added = |version: &str| {
+        let mut added = of_version(version, "newer");
+        added["adds"] = json!(true);
+        added["commit"] = json!("def");
+        added
+    };
+    let page = || {
+        let outcome = run_in(repository.path(), &["page", run.path().to_str().unwrap()]);
+        (outcome.code, fs::read_to_string(repository.path().join("docs/generated/runtimes.md")).unwrap())
+    };
+    keep(&stored, &[of_version("Runtime 1", "older")]);
+    keep(run.path(), &[added("Runtime 2")]);
+    assert_eq!(page().0, Some(UNUSABLE));
+    keep(run.path(), &[added("Runtime 1")]);
+    let (code, page) = page();
+    assert_eq!(code, Some(EQUAL));
+    assert!(
+        page.contains("| older | **wrong-values** |") && page.contains("| newer | **wrong-values** |"),
+        "{page}"
+    );
+    assert!(page.contains("| abc, def (newer) |"), "{page}");
+}
+
+#[test]
 fn runtime_that_did_not_run_has_its_reason_below() {
     let failed = result("ort-1.17", &json!({"failed": "it is not installed"}));
     let (row, page) = page(&[failed, ran("ort-1.22", &conforming())]);
