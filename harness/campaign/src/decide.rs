@@ -156,6 +156,7 @@ mod tests {
             outcomes,
             trigger,
             edits: Vec::new(),
+            refuted: Vec::new(),
             nodes,
         }));
         catalog.count(index, cases);

@@ -205,6 +205,7 @@ mod tests {
             outcomes: Vec::new(),
             trigger: None,
             edits: Vec::new(),
+            refuted: Vec::new(),
             nodes: Vec::new(),
         }));
         catalog
@@ -306,6 +307,7 @@ mod tests {
             outcomes: Vec::new(),
             trigger: None,
             edits: Vec::new(),
+            refuted: Vec::new(),
             nodes: Vec::new(),
         }));
         named.count(0, 1);

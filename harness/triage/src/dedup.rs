@@ -82,6 +82,7 @@ mod tests {
             outcomes: Vec::new(),
             trigger: None,
             edits: Vec::new(),
+            refuted: Vec::new(),
             nodes: Vec::new(),
         }
     }

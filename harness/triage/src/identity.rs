@@ -22,6 +22,8 @@ pub struct Identity {
     /// The names of what explains the finding if no mutant of its signature does, alternatives of which one holds: edits of golden, or wider
     /// listed mutants.
     pub edits: Vec<String>,
+    /// The mutants of the signature that other cases have refuted since: they explain nothing.
+    pub refuted: Vec<String>,
     /// What the nodes of the finding's minimal case are like.
     pub nodes: Vec<DescribedNode>,
 }
@@ -34,6 +36,7 @@ impl Identity {
         Self {
             outcomes: outcomes.collect(),
             trigger: finding.trigger.clone(),
+            refuted: finding.refuted.clone(),
             edits: finding
                 .diagnosis
                 .iter()
@@ -46,15 +49,16 @@ impl Identity {
 
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
-        let (outcomes, edits) = (Vec::new(), Vec::new());
+        let (outcomes, edits, refuted) = (Vec::new(), Vec::new(), Vec::new());
         let (classes, broken_by, nodes) = (classes(case), BrokenBy::of(case), describe(case));
-        Self { signature, classes, broken_by, outcomes, trigger: None, edits, nodes }
+        Self { signature, classes, broken_by, outcomes, trigger: None, edits, refuted, nodes }
     }
 
     /// Whether both are the same bug: one signature, one explanation, one condition that fails in a parser, or the minimal case of each
     /// satisfies the trigger of the other and shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        self.matches(&other.signature)
+        self.signature == other.signature
+            || self.matches(&other.unrefuted_signature())
             || self.is_refused_like(&other.signature)
             || self.is_explained_like(other)
             || self.makes_mistake_of(other)
@@ -93,12 +97,30 @@ impl Identity {
         else {
             return false;
         };
+        let is_variant = |own: &[String], others: &[String]| {
+            differ_in_quantizers(own, others) || differ_in_quantizers(others, own)
+        };
         self.edits.is_empty()
             && other.edits.is_empty()
             && is_alike(&self.signature, &other.signature)
-            && (differ_in_quantizers(own, others) || differ_in_quantizers(others, own))
+            && is_variant(&self.unrefuted(own), &other.unrefuted(others))
             && self.admits(&other.nodes)
             && other.admits(&self.nodes)
+    }
+
+    /// Those of the `mutants` of the signature that may explain the finding; all of them if all are refuted.
+    fn unrefuted(&self, mutants: &[String]) -> Vec<String> {
+        let left: Vec<_> = mutants.iter().filter(|mutant| !self.refuted.contains(mutant)).cloned().collect();
+        if left.is_empty() { mutants.to_vec() } else { left }
+    }
+
+    /// The signature without mutants that explain nothing.
+    fn unrefuted_signature(&self) -> Signature {
+        let mut signature = self.signature.clone();
+        if let Cause::Diagnosis(mutants) = &mut signature.cause {
+            *mutants = self.unrefuted(mutants);
+        }
+        signature
     }
 
     /// The names of what explains the finding, alternatives of which one holds.
@@ -205,7 +227,9 @@ impl Identity {
                     self.triggers(nodes)
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
-                (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => are_among(known, possible),
+                (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {
+                    are_among(&self.unrefuted(known), possible)
+                }
                 (Cause::Fallback { diagnosis: known, .. }, Cause::Fallback { diagnosis: possible, .. }) => {
                     is_same_fallback(&self.signature.cause, &signature.cause)
                         && known.is_empty() == possible.is_empty()
@@ -362,6 +386,26 @@ mod tests {
         assert!(!narrower.is_same_as(&grouped), "a group of two does not satisfy it");
         let unknown = Identity { trigger: None, ..grouped.clone() };
         assert!(!dense.is_same_as(&unknown), "it may show for another reason");
+    }
+
+    #[test]
+    fn refuted_mutant_of_a_signature_does_not_count() {
+        let explained = |mutants: &[&str], refuted: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+            let cause = Cause::Diagnosis(names(mutants));
+            let signature = Signature { cause, ..signature(Kind::WrongValues, &[]) };
+            Identity { refuted: names(refuted), ..Identity::of_case(signature, &case(1, 4)) }
+        };
+        let (one, other) = ("scale-along-axis-1", "dequantized-along-axis-1");
+        let open = explained(&[one, other], &[]);
+        assert!(open.is_same_as(&explained(&[other], &[])), "either may be right");
+        let decided = explained(&[one, other], &[other]);
+        assert!(decided.is_same_as(&open) && open.is_same_as(&decided), "a later run does not know it yet");
+        assert!(decided.is_same_as(&explained(&[one], &[])));
+        let undecided = explained(&[other], &[]);
+        assert!(!decided.is_same_as(&undecided) && !undecided.is_same_as(&decided), "another mistake");
+        let all = explained(&[one], &[one]);
+        assert!(all.is_same_as(&explained(&[one], &[])), "nothing else is left");
     }
 
     #[test]

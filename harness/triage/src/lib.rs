@@ -26,6 +26,7 @@
 //!     outcomes: Vec::new(),
 //!     trigger: None,
 //!     edits: Vec::new(),
+//!     refuted: Vec::new(),
 //!     nodes: Vec::new(),
 //! };
 //! let found = catalog.add(identity.into());
