@@ -108,7 +108,7 @@ impl Identity {
             && other.admits(&self.nodes)
     }
 
-    /// Those of the `mutants` of the signature that may explain the finding; all of them if all are refuted.
+    /// The `mutants` that no other case has refuted; all of them if every one is refuted.
     fn unrefuted(&self, mutants: &[String]) -> Vec<String> {
         let left: Vec<_> = mutants.iter().filter(|mutant| !self.refuted.contains(mutant)).cloned().collect();
         if left.is_empty() { mutants.to_vec() } else { left }
@@ -124,10 +124,10 @@ impl Identity {
     }
 
     /// The names of what explains the finding, alternatives of which one holds.
-    fn explanations(&self) -> &[String] {
+    fn explanations(&self) -> Vec<String> {
         match &self.signature.cause {
-            Cause::Diagnosis(mutants) if self.edits.is_empty() => mutants,
-            _ => &self.edits,
+            Cause::Diagnosis(mutants) if self.edits.is_empty() => self.unrefuted(mutants),
+            _ => self.edits.clone(),
         }
     }
 

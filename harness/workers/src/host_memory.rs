@@ -21,7 +21,7 @@ pub struct HostMemory {
 /// What a starting worker will need, and the bytes of it that the worker has allocated, which are no longer available.
 struct Promised {
     bytes: u64,
-    /// 0 before the worker has a process.
+    /// Unset before the worker has a process.
     allocated: Arc<Allocated>,
 }
 
