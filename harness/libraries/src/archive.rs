@@ -79,7 +79,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Archive`] if the file is no such archive, [`Error::Damaged`] if a library in it is not as recorded.
+    /// [`Error::Archive`] if the file is no such archive, [`Error::Damaged`] if a library in it is not as recorded,
+    /// [`Error::NoPython`] or [`Error::PythonVersion`] if a Python environment in it needs a Python that is not on `PATH`.
     pub fn unpack(&self, archive: &Path, report: &mut dyn FnMut(Step)) -> Result<Vec<Installed>, Error> {
         fs::create_dir_all(self.root()).map_err(Error::io("create", self.root()))?;
         let workspace = Workspace::new(self)?;
@@ -91,6 +92,7 @@ impl Store {
                 return Err(fault(archive, format!("{folder} is not what its manifest says")));
             }
             stand_in::write_all(&manifest.stand_ins, &staged)?;
+            manifest.with_python_of_this_machine()?.write(&staged)?;
             unpack_wheels(&staged)?;
             report(Step::Verifying(release.clone()));
             self.verify(&[read(&staged)?], Hashing::Full)?;

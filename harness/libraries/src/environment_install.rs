@@ -1,7 +1,7 @@
 //! Installs Python environments: wheels with pinned hashes, unpacked, and the adapter beside them.
 
 use std::{
-    fs,
+    fs, mem,
     path::{Path, PathBuf},
 };
 
@@ -9,9 +9,8 @@ use crate::{
     Environment, Error, Installed, PinnedPackage, Release, Step, Store,
     digest::sha256,
     manifest::{FORMAT, LibraryFile, Manifest, Origin},
-    pinned_package::Python,
     pip,
-    python::{self, packages_in},
+    python::{Interpreter, packages_in},
     wheel_tree,
 };
 
@@ -22,25 +21,25 @@ impl Store {
         environment: &'static Environment,
         report: &mut dyn FnMut(Step),
     ) -> Result<Installed, Error> {
-        let name = environment.product;
-        let python = python::version(environment.python)?;
-        if environment.packages.iter().any(|package| package.sha256(&python).is_none()) {
-            let Python { program, versions } = environment.python;
-            return Err(Error::PythonVersion { name, python, program, versions });
+        let interpreter = Interpreter::on_path(environment.python)?;
+        let python = &interpreter.version;
+        if environment.packages.iter().any(|package| package.sha256(python).is_none()) {
+            let versions = environment.python.versions.iter().copied().map(str::to_owned).collect();
+            return Err(environment.wheels_for(versions, interpreter.version));
         }
         let release = Release::of_environment(environment);
         let directory = self.directory_named(&release.name, &release.version);
-        let is_current = |installed: &Installed| installed.is_for(&python);
+        let is_current = |installed: &Installed| installed.is_for(&interpreter);
         self.install_unless(&release, report, is_current, |workspace, staged, report| {
             for package in environment.packages {
-                let wheel = provide(package, &python, &directory, workspace, report)?;
+                let wheel = provide(package, python, &directory, workspace, report)?;
                 let target = staged.join(wheel.file_name().unwrap_or_default());
                 // wheels may be gigabytes
                 let link = fs::hard_link(&wheel, &target);
                 link.or_else(|_| fs::copy(&wheel, &target).map(drop)).map_err(Error::io("copy", &wheel))?;
             }
             report(Step::Unpacking(release.clone(), directory.clone()));
-            stage(environment, &python, staged)
+            stage(environment, &interpreter, staged)
         })
     }
 }
@@ -76,7 +75,7 @@ fn wheels_in(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Unpacks the wheels in `staged`, and writes the adapter and the manifest beside them.
-fn stage(environment: &Environment, python: &str, staged: &Path) -> Result<(), Error> {
+fn stage(environment: &Environment, interpreter: &Interpreter, staged: &Path) -> Result<(), Error> {
     for source in environment.sources {
         let path = staged.join(source.name);
         fs::write(&path, source.text).map_err(Error::io("write", path))?;
@@ -90,7 +89,10 @@ fn stage(environment: &Environment, python: &str, staged: &Path) -> Result<(), E
         name: environment.product.to_string(),
         product: environment.product,
         version: environment.version.to_owned(),
-        origin: Origin::Environment { python: python.to_owned() },
+        origin: Origin::Environment {
+            python: interpreter.version.clone(),
+            program: interpreter.program.clone(),
+        },
         files: sources
             .chain(wheels)
             .map(|name| LibraryFile::describe(staged, &name))
@@ -107,10 +109,12 @@ pub(crate) fn unpack_wheels(directory: &Path) -> Result<(), Error> {
 }
 
 impl Installed {
-    /// Whether this is no environment, or one for this version of Python.
-    fn is_for(&self, python: &str) -> bool {
+    /// Whether this is no environment, or one that this Python runs.
+    fn is_for(&self, interpreter: &Interpreter) -> bool {
         match self.record.as_ref().map(|record| &record.origin) {
-            Some(Origin::Environment { python: own }) => own == python,
+            Some(Origin::Environment { python, program }) => {
+                *python == interpreter.version && *program == interpreter.program
+            }
             _ => true,
         }
     }
@@ -138,26 +142,60 @@ impl Installed {
     }
 }
 
+impl Environment {
+    /// The error that the wheels are for other versions than `python`.
+    fn wheels_for(&self, versions: Vec<String>, python: String) -> Error {
+        Error::PythonVersion { name: self.product, python, program: self.python.program, versions }
+    }
+}
+
 impl Manifest {
-    /// The error of an environment whose adapter is not the one that this program contains; `None` if it is.
+    /// This manifest, with the Python on `PATH` in place of the recorded one if this is an environment: an archive of another machine does
+    /// not decide which program runs on this one.
+    pub(crate) fn with_python_of_this_machine(mut self) -> Result<Self, Error> {
+        let Some(environment) = Environment::of(self.product) else { return Ok(self) };
+        if let Origin::Environment { python, program } = &mut self.origin {
+            let interpreter = Interpreter::on_path(environment.python)?;
+            if interpreter.version != *python {
+                return Err(environment.wheels_for(vec![mem::take(python)], interpreter.version));
+            }
+            *program = interpreter.program;
+        }
+        Ok(self)
+    }
+
+    /// The error of an environment whose adapter is not the one that this program contains, or whose Python is gone; `None` if it can run.
     pub(crate) fn outdated(&self) -> Option<Error> {
         let environment = Environment::of(self.product)?;
+        let Origin::Environment { program, .. } = &self.origin else { return None };
         let is_recorded = |source: &crate::environment::Source| {
             self.files.iter().any(|file| file.name == source.name && file.sha256 == source.sha256())
         };
-        let is_current = environment.version == self.version && environment.sources.iter().all(is_recorded);
-        let other = "by another build of twinfer".to_owned();
-        (!is_current).then(|| Error::Outdated { name: self.name.clone(), other })
+        let is_current = environment.version == self.version
+            && environment.sources.iter().all(is_recorded)
+            && program.is_absolute();
+        let outdated = |other| Error::Outdated { name: self.name.clone(), other };
+        if !is_current {
+            return Some(outdated("by another build of twinfer".to_owned()));
+        }
+        (!program.is_file()).then(|| outdated(format!("for {}, which is no longer there", program.display())))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Hashing, Product};
+    use crate::{Hashing, Product, pinned_package::Python};
 
     fn environment() -> &'static Environment {
         Environment::of(Product::OnnxReference).unwrap()
+    }
+
+    /// A Python of this version, whose program is a file that is no Python.
+    fn interpreter(version: &str, folder: &Path) -> Interpreter {
+        let program = folder.join(format!("python{version}"));
+        fs::write(&program, "").unwrap();
+        Interpreter { version: version.to_owned(), program }
     }
 
     /// A store with an environment for Python 3.11 that has no packages.
@@ -166,42 +204,85 @@ mod tests {
         let store = Store::at(home.path());
         let directory = store.directory_named("onnx-reference", environment().version);
         fs::create_dir(&directory).unwrap();
-        stage(environment(), "3.11", &directory).unwrap();
+        stage(environment(), &interpreter("3.11", home.path()), &directory).unwrap();
         (home, store, directory)
     }
 
     #[test]
     fn environment_is_found_by_its_label_and_release() {
-        let (_home, store, directory) = store();
+        let (home, store, directory) = store();
         let found = store.find("onnx-reference").unwrap();
         assert_eq!(found.library(), directory.join("onnx_reference_adapter.py"));
         assert_eq!(store.find(&format!("onnx-reference-{}", environment().version)).unwrap(), found);
         store.verify(std::slice::from_ref(&found), Hashing::Full).unwrap();
-        assert!(found.is_for("3.11") && !found.is_for("3.12"));
+        let python = interpreter("3.11", home.path());
+        assert!(found.is_for(&python) && !found.is_for(&interpreter("3.12", home.path())));
+        assert!(!found.is_for(&interpreter("3.11", &directory)), "another program");
         let line = found.adapter().unwrap();
-        assert_eq!((&line[1], &line[2]), (&"-I".into(), &found.library().as_os_str().to_owned()));
+        let expected = [python.program.as_os_str(), "-I".as_ref(), found.library().as_os_str()];
+        assert_eq!(line[..3], expected, "whatever PATH is");
     }
 
     #[test]
-    fn environment_of_one_python_runs_with_that_program() {
-        let home = tempfile::tempdir().unwrap();
-        let store = Store::at(home.path());
-        let environment = Environment::of(Product::TorchTensorRt).unwrap();
-        let directory = store.directory_named("torch-tensorrt", environment.version);
-        fs::create_dir(&directory).unwrap();
-        stage(environment, "3.10", &directory).unwrap();
-        let line = store.find("torch-tensorrt").unwrap().adapter().unwrap();
+    fn environment_whose_python_is_gone_is_outdated() {
+        let (home, store, _) = store();
+        let python = home.path().join("python3.11");
+        fs::remove_file(&python).unwrap();
         assert_eq!(
-            (&line[0], &line[2]),
-            (&"python3.10".into(), &directory.join("torch_tensorrt_adapter.py").into_os_string())
+            store.find("onnx-reference").unwrap_err().to_string(),
+            format!(
+                "onnx-reference was installed for {}, which is no longer there: run `twinfer backends install onnx-reference`",
+                python.display()
+            )
         );
+    }
+
+    #[test]
+    fn archive_does_not_decide_which_python_runs() {
+        let (_home, store, directory) = store();
+        let local = Interpreter::on_path(environment().python).unwrap();
+        let packed = |python: &str| {
+            let origin = Origin::Environment { python: python.to_owned(), program: "/bin/false".into() };
+            Manifest { origin, ..Manifest::read(&directory).unwrap() }
+        };
+        packed(&local.version).with_python_of_this_machine().unwrap().write(&directory).unwrap();
+        assert!(store.find("onnx-reference").unwrap().is_for(&local));
+        assert_eq!(
+            packed("2.7").with_python_of_this_machine().unwrap_err().to_string(),
+            format!(
+                "onnx-reference has no wheels for Python {}: put a python3 of version 2.7 first on PATH",
+                local.version
+            )
+        );
+    }
+
+    #[test]
+    fn environment_that_takes_its_python_from_path_is_outdated() {
+        let (_home, store, directory) = store();
+        let path = directory.join(crate::manifest::FILE_NAME);
+        let mut manifest: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        manifest["origin"]["environment"].as_object_mut().unwrap().remove("program").unwrap();
+        fs::write(&path, manifest.to_string()).unwrap();
+        let error = store.find("onnx-reference").unwrap_err();
+        assert!(
+            matches!(&error, Error::Outdated { other, .. } if other == "by another build of twinfer"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn python_on_path_is_found_without_links() {
+        let python = Interpreter::on_path(environment().python).unwrap();
+        assert_eq!(python.program, fs::canonicalize(&python.program).unwrap());
+        assert!(python.version.starts_with("3."), "{python:?}");
     }
 
     #[test]
     fn missing_python_is_named_with_its_version() {
         let python = Python { program: "python9.9", versions: &["9.9"] };
         assert_eq!(
-            python::version(python).unwrap_err().to_string(),
+            Interpreter::on_path(python).unwrap_err().to_string(),
             "cannot run `python9.9`: install Python 9.9, and put it on PATH"
         );
     }

@@ -87,9 +87,9 @@ pub enum Error {
         /// The program that was looked for.
         program: &'static str,
         /// The versions that have wheels.
-        versions: &'static [&'static str],
+        versions: Vec<String>,
     },
-    /// An environment holds the adapter of another build of twinfer, or was installed for another version of Python.
+    /// An environment holds the adapter of another build of twinfer, or was installed for a Python that is gone.
     #[error("{name} was installed {other}: run `twinfer backends install {name}`")]
     Outdated {
         /// The environment.

@@ -46,6 +46,9 @@ pub enum Origin {
     Environment {
         /// The version of Python that the wheels are for, such as `3.11`.
         python: String,
+        /// The file of the Python that runs it; empty if an earlier build of twinfer, which looked on `PATH`, installed it.
+        #[serde(default)]
+        program: PathBuf,
     },
     /// A folder of the user, in which the libraries stay.
     Folder(PathBuf),
