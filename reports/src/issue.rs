@@ -28,8 +28,11 @@ pub enum IssueState {
         /// Cases of the campaign that show it; 0 if only the stored case does.
         cases: u64,
     },
-    /// Its stored case conforms now.
+    /// Its stored case conforms now, at the stage of its finding and compared with a reference.
     Fixed,
+    /// Its stored case does not show it, which does not prove that it is fixed: nothing was compared, it shows something else, or its finding
+    /// does not show in every run.
+    NotShown,
     /// No case of the campaign showed it, and no case of it is stored.
     NotSeen,
     /// The campaign did not run its backend in a version that the issue is listed for.
@@ -50,9 +53,10 @@ pub(crate) fn descriptions(issues: &[ListedIssue]) -> Vec<(&'static str, String)
 const fn attention(state: IssueState) -> u8 {
     match state {
         IssueState::Fixed => 0,
-        IssueState::NotSeen => 1,
-        IssueState::Occurs { .. } => 2,
-        IssueState::NotTried => 3,
+        IssueState::NotShown => 1,
+        IssueState::NotSeen => 2,
+        IssueState::Occurs { .. } => 3,
+        IssueState::NotTried => 4,
     }
 }
 
@@ -65,6 +69,10 @@ fn one(issue: &ListedIssue) -> (&'static str, String) {
         IssueState::Fixed => {
             ("fixed", format!("{reason}; its stored case conforms now: remove it from twinfer.toml"))
         }
+        IssueState::NotShown => (
+            "unclear",
+            format!("{reason}; its stored case did not show it, and does not prove that it is fixed"),
+        ),
         IssueState::NotSeen => {
             ("not seen", format!("{reason}; no case showed it, and no case of it is stored"))
         }

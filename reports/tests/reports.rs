@@ -128,6 +128,7 @@ fn known_issues_appear_in_every_format() {
             issue("elsewhere", IssueState::NotTried, None),
             issue("still-there", IssueState::Occurs { cases: 3 }, Some("2026-01-31")),
             issue("resolved", IssueState::Fixed, None),
+            issue("varies", IssueState::NotShown, None),
             issue("silent", IssueState::NotSeen, None),
         ],
         ..Report::default()

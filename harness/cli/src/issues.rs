@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use twinfer_case::{Signature, Trust, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_case::{
+    Divergence, Finding, Kind, Signature, Trust, TrustedVariant, Variant, VariantInfo, VariantRecord, Verdict,
+};
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report, ReportedFinding};
 use twinfer_store::{has_finding, read_finding};
-use twinfer_targets::{TargetError, Targets, read_case};
+use twinfer_targets::{TargetError, Targets};
 use twinfer_workers::{Deadlines, WorkerCommand};
 
 use crate::Failure;
@@ -98,13 +100,37 @@ fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Res
         return Ok(IssueState::NotSeen);
     };
     let concerned = trials.trusted(&concerned);
-    let records = trials.start(&concerned)?.check(&read_case(&folder)?)?;
-    let kind = read_finding(&folder)?.map(|finding| finding.kind);
-    let diverges = records.iter().any(|record| match &record.verdict {
-        Verdict::Diverges(divergences) => divergences.iter().any(|one| Some(one.kind) == kind),
-        _ => false,
-    });
-    Ok(if diverges { IssueState::Occurs { cases: 0 } } else { IssueState::Fixed })
+    let records = trials.start(&concerned)?.rerun(&folder)?;
+    Ok(read_finding(&folder)?.map_or(IssueState::NotSeen, |finding| rerun_state(&finding, &records)))
+}
+
+/// What the stored case of `finding` says of its issue, which came to `records` now.
+fn rerun_state(finding: &Finding, records: &[VariantRecord]) -> IssueState {
+    if records.iter().any(|record| shows(finding, record)) {
+        return IssueState::Occurs { cases: 0 };
+    }
+    // these do not show in every run of the case by itself
+    let is_certain = !finding.kind.varies()
+        && finding.kind != Kind::Disagree
+        && !finding.only_poisoned
+        && !records.is_empty();
+    if is_certain && records.iter().all(|record| is_right(finding, record)) {
+        IssueState::Fixed
+    } else {
+        IssueState::NotShown
+    }
+}
+
+/// Whether a variant still shows `finding`. One that varies was named by its repeats, so that any divergence shows it.
+fn shows(finding: &Finding, record: &VariantRecord) -> bool {
+    let is_it = |one: &Divergence| finding.kind.varies() || one.kind == finding.kind;
+    matches!(&record.verdict, Verdict::Diverges(divergences) if divergences.iter().any(is_it))
+}
+
+/// Whether a variant conforms where `finding` says that it did not: in the same stage, or by a refusal that was missing.
+fn is_right(finding: &Finding, record: &VariantRecord) -> bool {
+    let is_far_enough = record.stage >= finding.stage || finding.kind == Kind::AcceptsInvalid;
+    record.verdict == Verdict::Conforms && record.is_compared() && is_far_enough
 }
 
 /// The variants of the campaign whose backend the issue concerns, in versions that the issue is listed for.
@@ -115,4 +141,76 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
             && issue.versions.holds(&info.description.version)
     };
     infos.filter(is_concerned).map(|info| &info.variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{Blame, Outcome, Stage};
+
+    use super::*;
+
+    /// A finding of a kind in the last stage.
+    fn finding(kind: Kind) -> Finding {
+        let folder = "/../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2";
+        let folder = format!("{}{folder}", env!("CARGO_MANIFEST_DIR"));
+        let stored = read_finding(folder.as_ref()).unwrap().unwrap();
+        Finding { kind, stage: Stage::Execute, ..stored }
+    }
+
+    fn record(stage: Stage, compared: bool, verdict: Verdict) -> VariantRecord {
+        let variant = "trt".parse().unwrap();
+        let (outcome, notes, timings) = (Some(Outcome::Ok), Vec::new(), Vec::new());
+        VariantRecord { variant, stage, outcome, verdict, notes, compared, timings }
+    }
+
+    fn diverging(kind: Kind) -> VariantRecord {
+        let divergence = Divergence {
+            variant: "trt".parse().unwrap(),
+            stage: Stage::Execute,
+            kind,
+            blame: Blame::Variant,
+            detail: String::new(),
+            diagnosis: None,
+            fallback: None,
+            documented: None,
+            culprit: None,
+        };
+        record(Stage::Execute, true, Verdict::Diverges(vec![divergence]))
+    }
+
+    #[test]
+    fn issue_is_fixed_only_by_a_comparison_in_its_stage() {
+        let wrong = finding(Kind::WrongValues);
+        let right = record(Stage::Execute, true, Verdict::Conforms);
+        let state = |records: &[VariantRecord]| rerun_state(&wrong, records);
+        assert_eq!(state(std::slice::from_ref(&right)), IssueState::Fixed);
+        assert_eq!(state(&[right.clone(), diverging(Kind::WrongValues)]), IssueState::Occurs { cases: 0 });
+        let built = record(Stage::Build, true, Verdict::Conforms);
+        let uncompared = record(Stage::Execute, false, Verdict::Conforms);
+        let unsupported = record(Stage::Execute, false, Verdict::Unsupported("rule".to_owned()));
+        let vacuous = record(Stage::Execute, false, Verdict::Vacuous);
+        for other in [built, uncompared, unsupported, vacuous, diverging(Kind::Crash)] {
+            assert_eq!(state(&[right.clone(), other.clone()]), IssueState::NotShown, "{other:?}");
+        }
+        assert_eq!(state(&[]), IssueState::NotShown);
+    }
+
+    #[test]
+    fn issue_that_varies_is_not_fixed_by_one_run() {
+        let right = record(Stage::Execute, true, Verdict::Conforms);
+        let poisoned = Finding { only_poisoned: true, ..finding(Kind::WrongValues) };
+        for doubtful in
+            [finding(Kind::Unstable), finding(Kind::StateDependent), finding(Kind::Disagree), poisoned]
+        {
+            assert_eq!(rerun_state(&doubtful, std::slice::from_ref(&right)), IssueState::NotShown);
+        }
+        let shown = rerun_state(&finding(Kind::Unstable), &[diverging(Kind::WrongValues)]);
+        assert_eq!(shown, IssueState::Occurs { cases: 0 });
+    }
+
+    #[test]
+    fn missing_refusal_is_fixed_by_a_refusal() {
+        let refused = record(Stage::Parse, true, Verdict::Conforms);
+        assert_eq!(rerun_state(&finding(Kind::AcceptsInvalid), &[refused]), IssueState::Fixed);
+    }
 }

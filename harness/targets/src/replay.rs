@@ -32,8 +32,7 @@ impl Targets {
     /// needs before it. One result for each recorded version.
     pub fn replay(&self, folder: &Path) -> Result<Vec<Replay>, TargetError> {
         let case = read_case(folder)?;
-        let history = read_preceding(folder)?.into_iter().map(EncodedCase::encode);
-        let history = history.collect::<Result<Vec<_>, _>>()?;
+        let history = read_history(folder)?;
         let recording = Recording::read_beside(folder)?;
         let hash = EncodedCase::encode(case.clone())?.task.hash;
         let finding = read_finding(folder)?.filter(|finding| finding.case == hash);
@@ -55,6 +54,15 @@ impl Targets {
             }
         }
         Ok(replays)
+    }
+
+    /// Runs the case of the finding in `folder` on every variant under test, after the cases that it needs before it, whatever is recorded.
+    pub fn rerun(&self, folder: &Path) -> Result<Vec<VariantRecord>, TargetError> {
+        let (case, history) = (read_case(folder)?, read_history(folder)?);
+        let rerun = |workers: &TriageWorkers| {
+            Ok(self.evaluate_after(workers, &history, &case)?.record(workers.info()))
+        };
+        self.variants.iter().map(rerun).collect()
     }
 
     /// How the library that the variant of `recorded` loads differs from the recorded one. A library of another `version` differs
@@ -88,6 +96,12 @@ impl Targets {
         let references = references(&encoded, &self.oracle, workers.info().description.arithmetic);
         Ok(Evaluated::new(workers.info(), encoded, references, observation))
     }
+}
+
+/// The cases that a finding needs before its own, encoded.
+fn read_history(folder: &Path) -> Result<Vec<Arc<EncodedCase>>, TargetError> {
+    let history = read_preceding(folder)?.into_iter().map(EncodedCase::encode);
+    Ok(history.collect::<Result<_, _>>()?)
 }
 
 /// What recurs of `finding` is explained as the finding explains it: experiments may have refuted what explains its case alone.
