@@ -2,11 +2,7 @@
 
 use std::{error::Error, fs, path::PathBuf};
 
-use twinfer_case::{
-    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable,
-    Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Stage, Task,
-    Variant, VariantInfo, VariantRecord, Verdict,
-};
+use twinfer_case::{Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable, Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Shard, Stage, Task, Variant, VariantInfo, VariantRecord, Verdict};
 use twinfer_fuzz::{generated, joined};
 use twinfer_golden::{Mutant, evaluate};
 use twinfer_onnx::{DataType, Tensor};
@@ -194,7 +190,7 @@ fn runs() -> Done {
         seed: 1,
         families: vec!["conv".to_owned()],
         budget: Budget::Cases(9),
-        shard: (0, 1),
+        shard: Shard::WHOLE,
         jobs: 2,
         variants: vec![VariantInfo { variant: variant.clone(), description: description(), rung_of: None }],
         libraries: Vec::new(),

@@ -4,8 +4,8 @@
 use std::{fmt::Display, path::Path, str::FromStr};
 
 use libfuzzer_sys::fuzz_target;
-use twinfer_case::Variant;
-use twinfer_configuration::{Configuration, Shard, Variants, VersionRange, seconds};
+use twinfer_case::{Shard, Variant};
+use twinfer_configuration::{Configuration, Variants, VersionRange, seconds};
 
 fuzz_target!(|text: &str| {
     let (option, file) = text.split_once('\n').unwrap_or((text, ""));
@@ -23,8 +23,7 @@ fn options(option: &str) {
         assert_eq!(written.join(",").parse(), Ok(Variants(variants)));
     }
     if let Ok(shard) = option.parse::<Shard>() {
-        let (index, count) = shard.into();
-        assert!(index < count);
+        assert!(shard.index() < shard.count());
     }
     assert!(seconds(option).is_ok_and(|seconds| seconds > 0) || seconds(option).is_err());
     if let Ok(range) = option.parse::<VersionRange>() {

@@ -1,6 +1,6 @@
 use std::num::NonZeroUsize;
 
-use twinfer_case::Variant;
+use twinfer_case::{Shard, Variant};
 use twinfer_generators::Family;
 
 /// The measurements to take and the cases to take them on.
@@ -47,7 +47,7 @@ pub struct LoopSettings {
     /// The seed that decides every case.
     pub seed: u64,
     /// `(i, n)`: every n-th case, starting with the i-th.
-    pub shard: (u64, u64),
+    pub shard: Shard,
     /// The largest number of cases of all shards together.
     pub cases: u64,
     /// The time limit in seconds, without start-up; `None` for no limit.

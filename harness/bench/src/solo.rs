@@ -103,7 +103,7 @@ pub fn run_loop(settings: &LoopSettings) -> Result<Greeting, BenchError> {
     let result =
         Loop { opening: opening.elapsed().as_secs_f64(), opening_usage: Usage::now(), ..Loop::default() };
     let stream = Stream::new(&settings.families, settings.seed);
-    let (first, count) = settings.shard;
+    let (first, count) = (settings.shard.index(), settings.shard.count());
     let mut cases = stream.cases(first, count).take((settings.cases / count) as usize).map(prepare);
     let before = if settings.judged { 0 } else { PREPARED_BEFORE };
     let before: Vec<_> = cases.by_ref().take(before).collect();

@@ -194,9 +194,8 @@ impl<'a> Admission<'a> {
 
     /// The index in the whole campaign of the `number`th case that this part admits.
     fn index(&self, number: u64) -> u64 {
-        let (shard, shards) = self.options.shard;
         match self.beyond_unsettled(number) {
-            Some(new) => shard.saturating_add((self.earlier.reached + new).saturating_mul(shards)),
+            Some(new) => self.options.shard.case_at(self.earlier.reached + new),
             None => self.earlier.unsettled[number as usize],
         }
     }

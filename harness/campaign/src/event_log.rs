@@ -36,7 +36,7 @@ pub fn log(event: &Event) {
 fn log_start(run: &RunInfo) {
     let RunInfo { twinfer, distribution, seed, budget, shard, jobs, families, .. } = run;
     let (budget, families) = (format!("{budget:?}"), families.join(","));
-    info!(twinfer, %distribution, seed, budget, shard = shard.0, shards = shard.1, jobs, families, "campaign started");
+    info!(twinfer, %distribution, seed, budget, %shard, jobs, families, "campaign started");
     for info in &run.variants {
         let backend = format!("{} {}", info.description.name, info.description.version);
         let rung_of = info.rung_of.as_ref().map(ToString::to_string);

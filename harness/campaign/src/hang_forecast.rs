@@ -12,7 +12,7 @@ use std::{
     sync::{OnceLock, PoisonError, RwLock},
 };
 
-use twinfer_case::{Budget, Case, CaseHash, CaseRecord, Outcome, Trigger, VariantRecord};
+use twinfer_case::{Budget, Case, CaseHash, CaseRecord, Outcome, Shard, Trigger, VariantRecord};
 use twinfer_triage::{FEWEST_HANGS, RanCase, hang_conditions, predicted_hang};
 
 use crate::{CaseSource, Options};
@@ -45,7 +45,7 @@ pub enum Outlook {
 pub struct HangForecast {
     source: CaseSource,
     /// `i` of `n`: the shard of the campaign.
-    shard: (u64, u64),
+    shard: Shard,
     timing: Timing,
     learned: RwLock<Learned>,
 }
@@ -183,13 +183,11 @@ impl HangForecast {
 
     /// The index in the campaign of the first case of a block.
     fn start_of(&self, block: u64) -> u64 {
-        let (first, shards) = self.shard;
-        first.saturating_add(block.saturating_mul(BLOCK).saturating_mul(shards))
+        self.shard.case_at(block.saturating_mul(BLOCK))
     }
 
     fn block_of(&self, index: u64) -> u64 {
-        let (first, shards) = self.shard;
-        index.saturating_sub(first) / shards.max(1) / BLOCK
+        self.shard.number_of(index) / BLOCK
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use twinfer_case::{Budget, Distribution, Ladder, Settings, Stage, TrustedVariant};
+use twinfer_case::{Budget, Distribution, Ladder, Settings, Shard, Stage, TrustedVariant};
 use twinfer_checks::{Oracle, golden};
 use twinfer_store::{FindingsFolder, StoreError};
 use twinfer_triage::Scrutiny;
@@ -27,7 +27,7 @@ pub struct Options {
     /// When the campaign ends. If it is resumed, a number of cases includes those that are recorded already.
     pub budget: Budget,
     /// `(i, n)`: this campaign runs the cases whose index is `i` modulo `n`.
-    pub shard: (u64, u64),
+    pub shard: Shard,
     /// The most worker processes per variant, and the number of generator threads and of judges.
     pub jobs: NonZeroUsize,
     /// How many of those worker processes are started.
@@ -83,7 +83,7 @@ impl Options {
             distribution: Distribution::default(),
             seed: 0,
             budget: Budget::Seconds(60),
-            shard: (0, 1),
+            shard: Shard::WHOLE,
             jobs: cores,
             scaling: Scaling::default(),
             investigations: NonZeroUsize::new(cores.get() / 4).unwrap_or(NonZeroUsize::MIN),

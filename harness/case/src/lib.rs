@@ -51,6 +51,7 @@ mod repeated_outcome;
 mod rule_name;
 mod run_end;
 mod screening;
+mod shard;
 mod short_decimals;
 mod signature;
 mod summary;
@@ -103,11 +104,12 @@ pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Blindness, Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd,
-    KnownFindings, MAX_SHARDS, Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings,
-    VariantInfo, VariantRecord, WorkerBound, Workforce,
+    KnownFindings, Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings, VariantInfo,
+    VariantRecord, WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;
+pub use shard::{InvalidShard, Shard};
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};
 pub use task::Task;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, SegmentCounts,
-    Stage, Timing, Variant, Verdict, WorkerLimits,
+    Shard, Stage, Timing, Variant, Verdict, WorkerLimits,
 };
 
 /// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
@@ -166,9 +166,6 @@ impl fmt::Display for QuantizedExecution {
     }
 }
 
-/// The maximum number of shards of a campaign.
-pub const MAX_SHARDS: u64 = 1 << 16;
-
 /// `run.json`: everything that a campaign's results depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
@@ -191,8 +188,8 @@ pub struct RunInfo {
     pub families: Vec<String>,
     /// When the campaign stops.
     pub budget: Budget,
-    /// `i` of `n`: this campaign takes the cases whose index is `i` modulo `n`.
-    pub shard: (u64, u64),
+    /// The part of the campaign that this run is.
+    pub shard: Shard,
     /// Worker processes per variant.
     pub jobs: usize,
     /// Which cases run again at higher rungs; `None` if no case does.

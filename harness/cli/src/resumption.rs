@@ -2,7 +2,7 @@
 
 use std::{env, fmt, path::Path};
 
-use twinfer_case::{Budget, RunEnd, RunInfo, Trust};
+use twinfer_case::{Budget, RunEnd, RunInfo, Shard, Trust};
 use twinfer_configuration::Variants;
 use twinfer_reports::{Report, shell_word};
 
@@ -50,8 +50,7 @@ impl Resumption {
             ("--seed", run.seed.to_string()),
             (budget, amount),
         ];
-        let (shard, shards) = run.shard;
-        options.extend((shards > 1).then(|| ("--shard", format!("{shard}/{shards}"))));
+        options.extend((run.shard != Shard::WHOLE).then(|| ("--shard", run.shard.to_string())));
         options.extend(run.ladder.map(|ladder| ("--ladder", ladder.to_string())));
         let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
         ["twinfer".to_owned(), "fuzz".to_owned()].into_iter().chain(options).collect()

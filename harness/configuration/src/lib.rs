@@ -22,7 +22,6 @@
 mod duration;
 mod file;
 mod jobs;
-mod shard;
 mod size;
 mod stage_times;
 mod variants;
@@ -31,7 +30,6 @@ mod versions;
 pub use duration::seconds;
 pub use file::{CONFIGURATION_FILE, Configuration, ConfigurationError, Date, KnownIssue, Mistake};
 pub use jobs::{InvalidJobs, Jobs};
-pub use shard::{InvalidShard, Shard};
 pub use size::{InvalidSize, Size};
 pub use stage_times::{InvalidStageTimes, StageTimes};
 pub use variants::{InvalidVariants, Variants};

@@ -24,8 +24,7 @@ pub enum Broken {
 impl Chain {
     /// The checksum before the first line of the file `name` of `run`. Each run begins with another.
     pub fn of(run: &RunInfo, name: &str) -> Self {
-        let (shard, shards) = run.shard;
-        Self(checksum("", format!("{name} {} {} {shard}/{shards}", run.id, run.seed).as_bytes()))
+        Self(checksum("", format!("{name} {} {} {}", run.id, run.seed, run.shard).as_bytes()))
     }
 
     /// The next line: the record with its checksum.

@@ -43,8 +43,8 @@ fn settings(run: &RunInfo, also_left_out: &[&str]) -> Value {
     let left_out = OF_ONE_PROCESS.iter().chain(also_left_out);
     if let Some(fields) = settings.as_object_mut() {
         left_out.for_each(|name| drop(fields.remove(*name)));
-        if let (Some(shard), (index, of)) = (fields.get_mut("shard"), run.shard) {
-            *shard = format!("{index}/{of}").into();
+        if let Some(shard) = fields.get_mut("shard") {
+            *shard = run.shard.to_string().into();
         }
         by_name(fields, VARIANTS, "variant");
         by_name(fields, LIBRARIES, "name");

@@ -5,15 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, MAX_SHARDS, RunEnd, RunInfo};
+use twinfer_case::{Budget, CaseRecord, JOURNAL_FORMAT, RunEnd, RunInfo, Shard};
 
 use crate::{
     Records, RunDirectory, StoreError,
     differences::between_shards,
-    files::read_json,
     journal::Journal,
     merged_findings::{MergedFindings, SameBug},
-    names::{FINDINGS, RUN},
+    names::FINDINGS,
+    read_run,
     replay::FIRST_WITH_END,
     run_id,
 };
@@ -31,7 +31,7 @@ struct Part {
 /// A shard that ended early contributes the cases that it has.
 pub fn merge(runs: &[PathBuf], out: &Path, same_bug: &SameBug) -> Result<Vec<u64>, StoreError> {
     let mut parts = runs.iter().map(|folder| Part::read(folder)).collect::<Result<Vec<_>, _>>()?;
-    parts.sort_by_key(|part| part.run.shard.0);
+    parts.sort_by_key(|part| part.run.shard.index());
     for (part, next) in parts.iter().zip(parts.iter().skip(1)) {
         if let Some(reason) = not_shards_of_one(&part.run, &next.run) {
             let (one, other) = (part.folder.clone(), next.folder.clone());
@@ -51,8 +51,8 @@ pub fn merge(runs: &[PathBuf], out: &Path, same_bug: &SameBug) -> Result<Vec<u64
 
 /// The shards of the campaign that are not among `parts`.
 fn missing(parts: &[Part]) -> Vec<u64> {
-    let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.0 == *shard);
-    let count = parts.first().map_or(0, |part| part.run.shard.1);
+    let is_there = |shard: &u64| parts.iter().any(|part| part.run.shard.index() == *shard);
+    let count = parts.first().map_or(0, |part| part.run.shard.count());
     (0..count).filter(|shard| !is_there(shard)).collect()
 }
 
@@ -60,7 +60,7 @@ fn missing(parts: &[Part]) -> Vec<u64> {
 fn end(parts: &[Part], missing: &[u64]) -> RunEnd {
     let missing = missing.iter().map(|shard| format!("shard {shard} is missing"));
     let early = parts.iter().filter_map(|part| {
-        let shard = part.run.shard.0;
+        let shard = part.run.shard.index();
         match &part.run.end {
             Some(RunEnd::Complete) => None,
             Some(end) => Some(format!("shard {shard} ended early: {end}")),
@@ -112,9 +112,8 @@ fn merge_journals(
 
 /// Why `run` and `next`, in the order of their shards, are not different shards of one campaign; `None` if they are.
 fn not_shards_of_one(run: &RunInfo, next: &RunInfo) -> Option<String> {
-    let ((shard, count), (next_shard, next_count)) = (run.shard, next.shard);
-    if count != next_count || shard == next_shard {
-        return Some(format!("shard: {shard}/{count}, the other {next_shard}/{next_count}"));
+    if run.shard.count() != next.shard.count() || run.shard == next.shard {
+        return Some(format!("shard: {}, the other {}", run.shard, next.shard));
     }
     between_shards(run, next)
 }
@@ -133,7 +132,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         journal: None,
         revisited: None,
         budget: budget?,
-        shard: (0, 1),
+        shard: Shard::WHOLE,
         workforce: Vec::new(),
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
@@ -146,13 +145,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
 
 impl Part {
     fn read(folder: &Path) -> Result<Self, StoreError> {
-        let path = folder.join(RUN);
-        let run: RunInfo = read_json(&path)?;
-        let (shard, count) = run.shard;
-        if shard >= count || count > MAX_SHARDS {
-            return Err(StoreError::format(path)(format!("there is no shard {shard}/{count}")));
-        }
-        Ok(Self { folder: folder.to_owned(), run })
+        Ok(Self { folder: folder.to_owned(), run: read_run(folder)? })
     }
 
     /// The folder of its findings.

@@ -8,7 +8,7 @@ use std::{
     vec,
 };
 
-use twinfer_case::{CaseHash, CaseRecord, Distribution, RunInfo, open_file};
+use twinfer_case::{CaseHash, CaseRecord, Distribution, RunInfo, Shard, open_file};
 
 use crate::{
     StoreError,
@@ -63,7 +63,7 @@ struct Expected {
     seed: u64,
     /// Whether generators made the cases.
     is_generated: bool,
-    shard: (u64, u64),
+    shard: Shard,
 }
 
 impl Records {
@@ -75,7 +75,7 @@ impl Records {
         let file = open_file(&path).map_err(StoreError::file(&path))?;
         let start = Position::start(run, JOURNAL);
         let mut lines = Lines::new(path, BufReader::new(file), start, run.journal.clone());
-        let (mut places, mut seen) = (Vec::new(), SeenCases::of_shard(run.shard));
+        let (mut places, mut seen) = (Vec::new(), SeenCases::of(run.shard));
         while let Some((index, head, line)) = next_line(&mut lines, &expected)? {
             if !seen.insert(index) {
                 let number = line.number;
@@ -166,19 +166,17 @@ impl Expected {
 
     /// The index of the case on a line. Earlier formats do not state it: there the cases stand in order.
     fn index(&self, head: &LineHead, line: u64) -> u64 {
-        let (shard, shards) = self.shard;
         match &head.provenance {
             _ if self.format >= FIRST_WITH_INDEX => head.index,
             Some(provenance) if self.is_generated => provenance.index,
-            _ => shards.saturating_mul(line.saturating_sub(1)).saturating_add(shard),
+            _ => self.shard.case_at(line.saturating_sub(1)),
         }
     }
 
     /// Checks that the case at `index` belongs to the run.
     fn check(&self, index: u64, head: &LineHead) -> Result<(), String> {
-        let (shard, shards) = self.shard;
-        if index.checked_rem(shards) != Some(shard) {
-            return Err(format!("case {index} does not belong to shard {shard}/{shards}"));
+        if !self.shard.holds(index) {
+            return Err(format!("case {index} does not belong to shard {}", self.shard));
         }
         match head.provenance.as_ref().filter(|_| self.is_generated) {
             Some(from) if from.distribution != self.distribution => Err(format!(

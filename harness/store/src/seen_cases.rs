@@ -1,8 +1,10 @@
 use std::{collections::BTreeSet, iter::successors};
 
+use twinfer_case::Shard;
+
 /// Which cases of a shard a journal holds. Takes little memory for journals that are nearly in case order.
 pub struct SeenCases {
-    shards: u64,
+    shard: Shard,
     /// Every case of the shard before this one was seen.
     next: u64,
     /// The cases behind it that were seen.
@@ -10,15 +12,15 @@ pub struct SeenCases {
 }
 
 impl SeenCases {
-    /// No cases of shard `i` of `n` yet.
-    pub const fn of_shard((shard, shards): (u64, u64)) -> Self {
-        Self { shards, next: shard, ahead: BTreeSet::new() }
+    /// No cases of `shard` yet.
+    pub const fn of(shard: Shard) -> Self {
+        Self { shard, next: shard.case_at(0), ahead: BTreeSet::new() }
     }
 
     /// The cases before the last one that were not seen, in order.
     pub fn missing(&self) -> impl Iterator<Item = u64> {
         let last = self.ahead.last().copied().unwrap_or(0);
-        let cases = successors(Some(self.next), |index| index.checked_add(self.shards));
+        let cases = successors(Some(self.next), |index| index.checked_add(self.shard.count()));
         cases.take_while(move |index| *index < last).filter(|index| !self.ahead.contains(index))
     }
 
@@ -28,7 +30,7 @@ impl SeenCases {
             return false;
         }
         while self.ahead.remove(&self.next) {
-            self.next = self.next.saturating_add(self.shards);
+            self.next = self.next.saturating_add(self.shard.count());
         }
         true
     }
@@ -40,7 +42,7 @@ mod tests {
 
     #[test]
     fn each_case_is_new_once_in_any_order() {
-        let mut seen = SeenCases::of_shard((1, 3));
+        let mut seen = SeenCases::of(Shard::new(1, 3).unwrap());
         for index in [7, 1, 13, 4] {
             assert!(seen.insert(index), "{index}");
         }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use twinfer_case::{
     Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
-    RunInfo, Summary, Task, VariantRecord,
+    RunInfo, Shard, Summary, Task, VariantRecord,
 };
 use twinfer_checks::{Answer, Question, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -166,7 +166,7 @@ impl Targets {
             distribution: Distribution::default(),
             families: Vec::new(),
             budget: Budget::Cases(model.cases.len() as u64),
-            shard: (0, 1),
+            shard: Shard::WHOLE,
             jobs: 1,
             ladder: None,
             variants: self.infos().cloned().collect(),

@@ -5,7 +5,7 @@ use std::{
 };
 
 use twinfer_campaign::Campaign;
-use twinfer_case::{Budget, CaseRecord, Event};
+use twinfer_case::{Budget, CaseRecord, Event, Shard};
 use twinfer_store::{RunDirectory, Start};
 
 use crate::{
@@ -36,7 +36,7 @@ fn two_shards_partition_the_cases_of_a_campaign() {
     let whole = campaign.run().journal();
     campaign.options.budget = Budget::Cases(20);
     let mut shards = [0, 1].map(|shard| {
-        campaign.options.shard = (shard, 2);
+        campaign.options.shard = Shard::new(shard, 2).unwrap();
         campaign.run().journal().into_iter()
     });
     for (index, record) in whole.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use twinfer_case::{Budget, CaseRecord, Event, Kind, TrustedVariant, VariantSummary, Verdict};
+use twinfer_case::{Budget, CaseRecord, Event, Kind, Shard, TrustedVariant, VariantSummary, Verdict};
 use twinfer_store::{Start, adopt, merge, read_finding};
 use twinfer_targets::{Targets, reduce_options};
 use twinfer_triage::is_same_bug;
@@ -131,7 +131,7 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     let (journal, findings) = (whole.journal(), whole.summary.findings.clone());
     let folder = tempfile::tempdir().unwrap();
     let runs = [0, 1].map(|shard| {
-        campaign.options.shard = (shard, 2);
+        campaign.options.shard = Shard::new(shard, 2).unwrap();
         campaign.options.budget = Budget::Cases(30);
         campaign.out = folder.path().join(format!("shard-{shard}"));
         campaign.run();
@@ -147,7 +147,7 @@ fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     assert_eq!(verdicts(merged.journal()), verdicts(journal));
     assert!(!findings.is_empty());
     campaign.options.ladder = Some("1/7".parse().unwrap());
-    campaign.options.shard = (1, 2);
+    campaign.options.shard = Shard::new(1, 2).unwrap();
     campaign.out = folder.path().join("other");
     campaign.run();
     let error =

@@ -2,8 +2,8 @@ use std::{fmt, num::NonZeroUsize, path::PathBuf, thread::available_parallelism};
 
 use clap::{Args, ValueEnum};
 use twinfer_bench::{BenchError, Fault, Host, LoopSettings, PartsSettings, Settings};
-use twinfer_case::{TrustedVariant, Variant};
-use twinfer_configuration::{Jobs, Shard, Variants, seconds};
+use twinfer_case::{Shard, TrustedVariant, Variant};
+use twinfer_configuration::{Jobs, Variants, seconds};
 use twinfer_generators::Family;
 use twinfer_workers::WorkerCommand;
 
@@ -138,7 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 pub fn run_loop(arguments: LoopArguments) -> Result<Exit, Failure> {
     let LoopArguments { backends, family, seed, shard, cases, time, judged } = arguments;
-    let (variants, shard) = (backends.subjects(), shard.into());
+    let variants = backends.subjects();
     let greeting = twinfer_bench::run_loop(&LoopSettings {
         variants,
         families: family,

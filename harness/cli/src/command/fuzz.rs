@@ -7,8 +7,8 @@ use std::{
 
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
-use twinfer_case::{Budget, Distribution, Ladder, Percent, RunEnd, RunInfo, Settings, TrustedVariant};
-use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, Shard, seconds};
+use twinfer_case::{Budget, Distribution, Ladder, Percent, RunEnd, RunInfo, Settings, Shard, TrustedVariant};
+use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
@@ -239,7 +239,7 @@ fn options(
         distribution: arguments.distribution.or(configuration.distribution).unwrap_or(Distribution::Full),
         seed: arguments.seed.or(configuration.seed).unwrap_or(0),
         budget,
-        shard: arguments.shard.map(Into::into).or(recorded.map(|run| run.shard)).unwrap_or((0, 1)),
+        shard: arguments.shard.or(recorded.map(|run| run.shard)).unwrap_or_default(),
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
         devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),

@@ -1,6 +1,6 @@
 use std::{io, path::Path};
 
-use twinfer_case::{Description, Stage, VariantInfo};
+use twinfer_case::{Description, Shard, Stage, VariantInfo};
 
 use super::*;
 
@@ -333,7 +333,7 @@ fn runs_that_lack_most_cases_or_differ_in_settings_are_not_resumed() {
         Err(StoreError::OtherRun { differences, .. }) => differences,
         _ => panic!("it is resumed"),
     };
-    let mut other = RunInfo { seed: 2, shard: (1, 2), ..recorded.clone() };
+    let mut other = RunInfo { seed: 2, shard: Shard::new(1, 2).unwrap(), ..recorded.clone() };
     assert_eq!(refused(&other), "seed: 1, now 2; shard: 0/1, now 1/2");
     other = recorded;
     other

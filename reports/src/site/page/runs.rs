@@ -1,5 +1,6 @@
 use chrono::DateTime;
 use maud::{Markup, html};
+use twinfer_case::Shard;
 
 use super::{RUNS, document, search};
 use crate::{
@@ -65,8 +66,7 @@ pub fn name(run: &SiteRun) -> Markup {
 
 /// What a reader of the run's numbers should know.
 fn note(run: &SiteRun) -> Option<String> {
-    let (shard, shards) = run.run.shard;
-    let shard = (shards > 1).then(|| format!("shard {shard}/{shards} of a campaign"));
+    let shard = (run.run.shard != Shard::WHOLE).then(|| format!("shard {} of a campaign", run.run.shard));
     let merged = run.run.merged.len() as u64;
     let merged = (merged > 0).then(|| format!("merged from {}", counted(merged, "shard", "shards")));
     let of_other_version = (run.unplaced > 0).then(|| {
