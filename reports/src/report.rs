@@ -78,14 +78,14 @@ impl Serialize for ReportedFinding {
     }
 }
 
-/// A worker process that crashed, hung or exited on its own.
+/// A worker process that crashed, hung, exited on its own, or was ended because it seemed to hang.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
     /// The variant that the worker served.
     pub variant: Variant,
     /// The stage in which the worker was lost.
     pub stage: Stage,
-    /// How the process ended, such as `signal 11`.
+    /// Why, in words, such as `the worker ended with signal 11`.
     pub reason: String,
 }
 

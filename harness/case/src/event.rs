@@ -32,7 +32,7 @@ pub enum Event {
         index: Option<u64>,
         /// The stage that the worker was in.
         stage: Stage,
-        /// How the process ended.
+        /// Why the worker was lost, in words, such as `the worker ended with signal 11`.
         reason: String,
     },
     /// The number of workers of a variant changed.
@@ -101,7 +101,7 @@ pub enum Event {
         slug: String,
         /// The finding.
         finding: Finding,
-        /// Whether its signature was unknown before this campaign.
+        /// Whether it was unknown before this campaign and is recorded for the first time: it is recorded again when another variant shows it.
         new: bool,
     },
     /// A finding that a resumed campaign made before it was interrupted.

@@ -44,9 +44,9 @@ pub enum Circumstance {
     Warm,
     /// In a worker that had run nothing.
     Fresh,
-    /// In a worker that had run nothing, with memory that was never written holding [`PoisonPattern::Nan`].
+    /// In a worker whose memory holds [`PoisonPattern::Nan`] until it is written.
     FilledNan,
-    /// In a worker that had run nothing, with memory that was never written holding [`PoisonPattern::Large`].
+    /// In a worker whose memory holds [`PoisonPattern::Large`] until it is written.
     FilledLarge,
 }
 

@@ -118,7 +118,8 @@ impl Signature {
         BackendName::BUILT_IN.iter().chain([&external]).any(|backend| Self::is_slug_of(slug, backend))
     }
 
-    fn canonical(&self) -> String {
+    /// The signature as one line of JSON, which is the same in every build: what its hash is over.
+    pub fn canonical(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }

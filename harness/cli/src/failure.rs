@@ -79,13 +79,16 @@ impl From<StoreError> for Failure {
             | StoreError::NothingToResume(_)
             | StoreError::Remains(_)
             | StoreError::Obstructed(_)
-            | StoreError::NoRun { .. }
             | StoreError::OtherRun { .. }
             | StoreError::FewerCases { .. }
             | StoreError::Gap(_)
             | StoreError::OtherCampaign { .. }
             | StoreError::Format { .. } => Self::usage(error),
-            StoreError::File { ref source, .. } if is_of_another_kind(source) => Self::usage(error),
+            StoreError::File { ref source, .. } | StoreError::NoRun { ref source, .. }
+                if is_of_another_kind(source) =>
+            {
+                Self::usage(error)
+            }
             _ => Self::environment(error),
         }
     }
@@ -178,5 +181,20 @@ impl From<Fault> for Failure {
             Fault::Usage(message) => Self::usage(message),
             Fault::Environment(message) => Self::environment(message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_that_is_missing_is_wrong_usage_and_one_that_cannot_be_read_is_not() {
+        let exit = |kind: ErrorKind| {
+            let (path, source) = ("runs/0001/run.json".into(), io::Error::from(kind));
+            Failure::from(StoreError::NoRun { path, source }).exit
+        };
+        assert_eq!(exit(ErrorKind::NotFound), Exit::Usage);
+        assert_eq!(exit(ErrorKind::PermissionDenied), Exit::Environment);
     }
 }

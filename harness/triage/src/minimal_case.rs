@@ -15,7 +15,7 @@ impl MinimalCase {
         let (request, runs) = (&encoded.case.request, &encoded.task.runs);
         let graph = without_names(encoded.case.graph.clone());
         let case = CaseHash::over(&graph.encode(), request, runs);
-        let shown = format!("{case} {} {signature:?}", info.variant);
+        let shown = format!("{case} {} {}", info.variant, signature.canonical());
         Self(CaseHash::over(shown.as_bytes(), request, &[]))
     }
 

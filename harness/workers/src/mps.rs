@@ -51,18 +51,9 @@ pub enum MpsError {
     /// The server did not become active in time.
     #[error("its server was not active after {} s", .0.as_secs())]
     NotActive(Duration),
-    /// A process or a folder could not be made.
+    /// A process or a folder could not be made, or the control program not be spoken to.
     #[error(transparent)]
-    Io(io::Error),
-}
-
-impl From<io::Error> for MpsError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::NotFound => Self::NotInstalled,
-            _ => Self::Io(error),
-        }
-    }
+    Io(#[from] io::Error),
 }
 
 impl MpsServer {
@@ -79,7 +70,7 @@ impl MpsServer {
     ///
     /// # Errors
     ///
-    /// The same.
+    /// If `control` does not exist, is refused on this machine, or is not active within `patience`.
     pub fn start_with(control: &Path, worker: &WorkerCommand, patience: Duration) -> Result<Self, MpsError> {
         let folder = tempfile::Builder::new().prefix("twinfer-mps-").tempdir()?;
         let settings = Settings {
@@ -134,10 +125,13 @@ impl MpsServer {
     }
 
     /// What the service answers to a command; nothing if it does not answer in time.
-    fn ask(&self, command: &str) -> io::Result<String> {
+    fn ask(&self, command: &str) -> Result<String, MpsError> {
         let mut control = Command::new(&self.control);
         control.env(PIPES, &self.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut control = control.spawn()?;
+        let mut control = control.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => MpsError::NotInstalled,
+            _ => MpsError::Io(error),
+        })?;
         if let Some(mut stdin) = control.stdin.take() {
             // a control program that is gone has no answer
             let _ = writeln!(stdin, "{command}");

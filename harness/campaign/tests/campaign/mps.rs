@@ -65,4 +65,8 @@ fn mps_server_that_cannot_serve_is_an_error() {
     assert!(matches!(start(&control(&folder, "INITIALIZING"), 300), MpsError::NotActive(_)));
     assert!(!is_running(&folder.path().join("server")));
     assert!(matches!(start(&folder.path().join("missing"), 20_000), MpsError::NotInstalled));
+    let no_keeper = WorkerCommand::new(folder.path().join("no-twinfer"));
+    let control = control(&folder, "ACTIVE");
+    let error = MpsServer::start_with(&control, &no_keeper, Duration::from_secs(20)).unwrap_err();
+    assert!(matches!(error, MpsError::Io(_)), "what is missing is not the service: {error}");
 }

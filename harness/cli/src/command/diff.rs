@@ -34,6 +34,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn findings(run: &Path) -> Result<RunFindings, Failure> {
     let mut findings = RunFindings::default();
-    replay_events(run, &mut |event| findings.on_event(event)).map_err(Failure::usage)?;
+    replay_events(run, &mut |event| findings.on_event(event))?;
     Ok(findings)
 }

@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Writes the report of a run as a page again, since its findings have changed.
 fn write_page(run: &Path) -> Result<(), Failure> {
-    let mut report = Report::of_directory(run).map_err(Failure::usage)?;
+    let mut report = Report::of_directory(run)?;
     resolve(&mut report, &Configuration::read(None)?.known, None)?;
     report.resume = Resumption::of_report(&report, run).map(|command| command.to_string());
     page::write_into(run, &report);

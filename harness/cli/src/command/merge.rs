@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for shard in missing {
         note!("shard {shard} was not given: its cases are missing");
     }
-    let mut report = Report::of_directory(out).map_err(Failure::usage)?;
+    let mut report = Report::of_directory(out)?;
     resolve(&mut report, &configuration.known, None)?;
     write(&page::render_as(arguments.format, None, out, &report));
     page::write_into(out, &report);

@@ -26,7 +26,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let configuration = Configuration::read(arguments.config.as_deref())?;
-    let mut report = Report::of_directory(&arguments.run).map_err(Failure::usage)?;
+    let mut report = Report::of_directory(&arguments.run)?;
     resolve(&mut report, &configuration.known, None)?;
     report.resume = Resumption::of_report(&report, &arguments.run).map(|command| command.to_string());
     let output = arguments.output.as_deref();

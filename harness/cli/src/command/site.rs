@@ -42,11 +42,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         if !site.add(tally) {
             note!("{name} is the same run as another one: it counts once");
         }
-    })
-    .map_err(Failure::usage)?;
+    })?;
     let findings = out.join(Site::MINIMAL_CASES);
     for run in &runs {
-        for finding in findings_of_run(run).map_err(Failure::usage)? {
+        for finding in findings_of_run(run)? {
             adopt(&finding, &findings)?;
         }
     }
@@ -64,8 +63,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 /// The runs without those that others of them were merged from, whose cases would count twice.
 fn without_merged(runs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let infos =
-        runs.iter().map(|run| read_run(run)).collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+    let infos = runs.iter().map(|run| read_run(run)).collect::<Result<Vec<_>, _>>()?;
     let merged_into = |info: &RunInfo| infos.iter().position(|whole| whole.merged.contains(&info.id));
     let is_alone = |(run, info): &(PathBuf, &RunInfo)| match merged_into(info) {
         None => true,

@@ -27,7 +27,7 @@ impl Entry {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         Ok(Self {
             folder: folder.to_owned(),
-            topic: read_topic(folder).map_err(Failure::usage)?,
+            topic: read_topic(folder)?,
             case: if has_case(folder) { Some(read_case(folder)?) } else { None },
             observations: Vec::new(),
             stored: Recording::beside_or_empty(folder)?.observed,

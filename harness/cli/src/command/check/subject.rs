@@ -31,7 +31,7 @@ impl Subject {
         }
         let unreadable = |error| match error {
             StoreError::File { .. } => Failure::usage(format!("{error}: give an ONNX model")),
-            error => Failure::usage(error),
+            error => error.into(),
         };
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
         let model = read_model(path).map_err(unreadable)?;

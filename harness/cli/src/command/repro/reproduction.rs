@@ -44,7 +44,7 @@ impl Reproduction {
             task: Task::of(&case).map_err(Failure::usage)?,
             preceding: preceding.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::usage)?,
             finding: read_finding(folder)?,
-            topic: read_topic(folder).map_err(Failure::usage)?,
+            topic: read_topic(folder)?,
             case,
             observations,
         })
