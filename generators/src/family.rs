@@ -34,6 +34,17 @@ impl Family {
     /// The families of valid cases.
     pub const VALID: [Self; 5] = [Self::Conv, Self::Deconv, Self::QdqConv, Self::QdqDeconv, Self::Block];
 
+    /// The families of valid cases that are made for an ONNX operator; all of them for an operator that none is made for.
+    pub fn with_operator(op_type: &str) -> &'static [Self] {
+        match op_type {
+            "Conv" => &[Self::Conv, Self::QdqConv, Self::Block],
+            "ConvTranspose" => &[Self::Deconv, Self::QdqDeconv, Self::Block],
+            "DequantizeLinear" | "QuantizeLinear" => &[Self::QdqConv, Self::QdqDeconv, Self::Block],
+            "Concat" | "MaxPool" => &[Self::Block],
+            _ => &Self::VALID,
+        }
+    }
+
     /// The name that options, journals and cases use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -136,6 +147,19 @@ mod tests {
     use twinfer_onnx::{Rule, RuleViolation, infer_shapes};
 
     use super::*;
+
+    #[test]
+    fn operators_occur_in_the_families_made_for_them() {
+        for op_type in
+            ["Conv", "ConvTranspose", "DequantizeLinear", "QuantizeLinear", "Concat", "MaxPool", "Relu"]
+        {
+            for family in Family::with_operator(op_type) {
+                let stream = family.stream(Distribution::Baseline, 1);
+                let has = |case: &Case| case.graph.nodes.iter().any(|node| node.op.op_type() == op_type);
+                assert!((0..200).any(|index| has(&stream.case(index))), "{op_type} in {family}");
+            }
+        }
+    }
 
     #[test]
     fn every_case_of_the_valid_families_is_valid_in_every_run() {

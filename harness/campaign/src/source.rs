@@ -1,4 +1,7 @@
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use twinfer_case::Distribution;
 use twinfer_generators::Family;
@@ -29,16 +32,11 @@ const NEIGHBORS_SEED: u64 = 0x6e65_6967_6862_6f72;
 /// Cases for experiments: for each operator those of the families that have it, in turn. They are of the distribution that never changes,
 /// so that a stored case leads to the same finding in every version.
 pub static NEIGHBORS: LazyLock<Neighbors> = LazyLock::new(|| {
-    let streams = Family::VALID.map(|family| family.stream(Distribution::Baseline, NEIGHBORS_SEED));
+    let stream = |family: Family| (family, family.stream(Distribution::Baseline, NEIGHBORS_SEED));
+    let streams: BTreeMap<_, _> = Family::VALID.map(stream).into();
     Neighbors::new(move |operator, place| {
-        let families: &[usize] = match operator {
-            "Conv" => &[0, 2, 4],
-            "ConvTranspose" => &[1, 3, 4],
-            "DequantizeLinear" | "QuantizeLinear" => &[2, 3, 4],
-            "Concat" | "MaxPool" => &[4],
-            _ => &[0, 1, 2, 3, 4],
-        };
-        streams[families[(place % families.len() as u64) as usize]].case(place)
+        let families = Family::with_operator(operator);
+        streams[&families[(place % families.len() as u64) as usize]].case(place)
     })
 });
 
