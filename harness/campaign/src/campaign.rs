@@ -1,20 +1,20 @@
 use std::{num::NonZero, sync::Arc, thread};
 
-use crossbeam_channel::{bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use twinfer_case::{
     BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, Summary, TrustedVariant,
     VariantInfo,
 };
-use twinfer_store::{Journal, Records, Resumed, RunDirectory, Start, machine, now, record_end, run_id};
-use twinfer_triage::{Catalog, Dedup, Findings, Investigator, TriageError};
+use twinfer_store::{RunDirectory, machine, now, record_end, run_id};
+use twinfer_triage::{Dedup, Investigator, TriageError};
 use twinfer_workers::{
-    Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkerProcess,
-    memory,
+    Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkItem,
+    WorkerProcess, memory,
 };
 
 use crate::{
     CampaignError, CaseSource, Options, Scaling,
-    admission::{Admission, Earlier},
+    admission::Admission,
     dispatcher::Dispatcher,
     escalation_policy::{EscalationPolicy, Rule},
     escalation_thread::{EscalationQueue, EscalationThread},
@@ -23,10 +23,10 @@ use crate::{
     generator::Generator,
     hang_forecast::HangForecast,
     judging::Judge,
-    run_state::RunState,
+    opened_run::OpenedRun,
     rung::Rung,
     source::{NEIGHBORS, generated},
-    stage_event::EventSender,
+    stage_threads::{StageQueues, StageSizes, StageThreads},
     triage_queue::{Limits, Order, Resources, TriageQueue},
 };
 
@@ -102,16 +102,16 @@ impl Campaign {
         let run = self.run_info(&first, &libraries)?;
         let variants = self.pools.len();
         let forecast = HangForecast::new(Arc::clone(&self.source), &self.options, variants);
-        let (state, earlier, known, run) = self.open_run(directory, run, libraries, &forecast)?;
+        let opened = OpenedRun::new(directory, run, libraries, &self.options, &forecast)?;
         for (variant, worker) in first.all(&self.pools) {
             sink(&Event::WorkerStarted { variant: variant.clone(), millis: worker.start_millis() });
         }
-        sink(&Event::CampaignStarted { run: run.clone() });
-        for (slug, finding) in state.findings.ours() {
+        sink(&Event::CampaignStarted { run: opened.run.clone() });
+        for (slug, finding) in opened.state.findings.ours() {
             sink(&Event::FindingRestored { slug: slug.to_owned(), finding: finding.clone() });
         }
         let mut workforce = Vec::new();
-        let ended = self.dispatch(first, &run.variants, (&known, forecast), (state, earlier), &mut |event| {
+        let ended = self.dispatch(first, opened, Arc::new(forecast), &mut |event| {
             if let Event::WorkforceChanged { workforce: now } = event {
                 workforce.clone_from(now);
             }
@@ -143,121 +143,54 @@ impl Campaign {
         }
     }
 
-    /// Creates the run on disk, or opens the one that is to be resumed; with the findings that were known before it, and the run as
-    /// it was begun.
-    fn open_run(
-        &self,
-        directory: &RunDirectory,
-        run: RunInfo,
-        libraries: Libraries,
-        forecast: &HangForecast,
-    ) -> Result<(RunState, Earlier, Catalog, RunInfo), CampaignError> {
-        let mut findings = Findings::open(directory, &self.options.known, libraries)?;
-        let known = findings.catalog().clone();
-        match directory.start() {
-            Start::New => {
-                let journal = Journal::create(directory, &run)?;
-                let state = RunState::new(journal, findings, Summary::new(&run.variants));
-                Ok((state, Earlier::default(), known, run))
-            }
-            Start::Resumed => {
-                let resumed = Journal::resume(directory, &run, &|slug| findings.stored(slug))?;
-                let Resumed { run, journal, summary, mut settled, reduced, open, missing } = resumed;
-                findings.resume(&summary, &settled, &reduced)?;
-                for record in Records::open(directory.path(), &run)? {
-                    let record = record?;
-                    if !open.contains_key(&record.index) {
-                        forecast.add(&record);
-                    }
-                }
-                (settled.new_findings, settled.earlier) = (findings.new_findings(), settled.cases);
-                let reached = summary.cases + missing.len() as u64;
-                let mut unsettled: Vec<_> = open.keys().copied().chain(missing).collect();
-                unsettled.sort_unstable();
-                let state = RunState::new(journal, findings, settled).with_open(open);
-                Ok((state, Earlier { unsettled, reached }, known, run))
-            }
-        }
-    }
-
     /// Starts the threads of every stage and runs the dispatcher over them.
     fn dispatch(
         &self,
         first: FirstWorkers,
-        variants: &[VariantInfo],
-        (known, forecast): (&Catalog, HangForecast),
-        (state, earlier): (RunState, Earlier),
+        opened: OpenedRun,
+        forecast: Arc<HangForecast>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<(Summary, RunEnd), CampaignError> {
-        let jobs = self.options.jobs.get();
+        let FirstWorkers { executors, rungs } = first;
+        let variants = &opened.run.variants;
         let (index_sender, indices) = unbounded();
         let (executed_sender, executed) = unbounded();
         let (event_sender, events) = unbounded();
         let (escalation_queue, escalations) = EscalationQueue::new();
         let (queues, items): (Vec<_>, Vec<_>) = self.pools.iter().map(|_| unbounded()).unzip();
-        let sender = || EventSender::new(event_sender.clone());
-        let (oracle, forecast) = (&self.options.oracle, Arc::new(forecast));
-        let bases = variants.iter().filter(|info| info.rung_of.is_none());
-        let generator = Generator {
-            source: Arc::clone(&self.source),
-            oracle: Arc::clone(oracle),
-            arithmetics: bases.map(|info| info.description.arithmetic).collect(),
-            forecast: Arc::clone(&forecast),
-            queues,
-            repeat_every: self.options.repeat_every,
+        let sizes = StageSizes {
+            jobs: self.options.jobs.get(),
+            escalations: if rungs.is_empty() { 0 } else { self.escalation_threads() },
         };
-        let FirstWorkers { executors, rungs } = first;
-        let escalation_threads = if rungs.is_empty() { 0 } else { self.escalation_threads() };
         let triage_workers = &self.triage_workers(variants, rungs);
-        let dedup = Dedup::default();
-        dedup.update(state.catalog());
-        let rule = self.options.ladder.map(|ladder| match ladder {
-            Ladder::Sample(every) => Rule::sample(every, known),
-            Ladder::Time(part) => Rule::time(part, 2 * escalation_threads as u64, &state.summary, &dedup),
-        });
+        let dedup = &Dedup::default();
+        dedup.update(opened.state.catalog());
+        let rule = self.escalation_rule(&opened, dedup, sizes.escalations);
         let policy = &EscalationPolicy::new(rule, self.options.poison_every, self.options.seed, variants);
-        let judge = Judge {
-            variants: triage_workers,
-            escalation: policy,
-            fresh_every: self.options.fresh_every,
-            scrutiny: self.options.scrutiny,
+        let stages = StageThreads {
+            generator: self.generator(variants, &forecast, queues),
+            judge: Judge {
+                variants: triage_workers,
+                escalation: policy,
+                fresh_every: self.options.fresh_every,
+                scrutiny: self.options.scrutiny,
+            },
+            escalation: EscalationThread { variants: triage_workers, policy },
         };
-        let escalation_thread = EscalationThread { variants: triage_workers, policy };
-        let investigator = Investigator::new(oracle, &self.source, self.options.minimize)
-            .with_neighbors(self.options.experiments.then(|| &*NEIGHBORS));
-        let resources = Resources { host: &self.host, variants: triage_workers, investigator, dedup: &dedup };
-        let of_variant = |((pools, items), workers): ((&Arc<DevicePools>, _), &Vec<WorkerProcess>)| {
-            VariantWorkers::new(Arc::clone(pools), items, device_use(workers))
-        };
-        let scaled = self.pools.iter().zip(items).zip(&executors).map(of_variant).collect();
-        let capacity = Some(self.capacity).filter(|_| self.options.scaling == Scaling::AsNeeded);
+        let resources = self.resources(triage_workers, dedup);
+        let scaled = self.scaled_workers(items, &executors);
+        let OpenedRun { state, earlier, .. } = opened;
         self.host.begin_cases();
         thread::scope(|scope| {
             let to_dispatcher = event_sender.clone();
             let outbox = Outbox::new(move |message| drop(to_dispatcher.send(message.into())));
+            let capacity = Some(self.capacity).filter(|_| self.options.scaling == Scaling::AsNeeded);
             let autoscaler = Autoscaler::new(scope, scaled, capacity, outbox);
             autoscaler.start_executors(executors);
             let (_until_the_end, over) = bounded(0);
             scope.spawn(move || autoscaler.run(&over));
-            for _ in 0..jobs {
-                let (generator, indices, events) = (generator.clone(), indices.clone(), sender());
-                scope.spawn(move || generator.run(&indices, &events));
-            }
-            for _ in 0..jobs {
-                let (executed, events) = (executed.clone(), sender());
-                scope.spawn(move || judge.run(&executed, &events));
-            }
-            for _ in 0..escalation_threads {
-                let (escalations, events) = (escalations.clone(), sender());
-                scope.spawn(move || escalation_thread.run(&escalations, &events));
-            }
-            // only the threads hold these now, so that they end when the dispatcher does
-            drop((generator, indices, executed, escalations));
-            let at_once = self.options.investigations.get();
-            let at_once_alone = at_once.max(jobs / 2);
-            let (patience, order) = (self.options.patience(), Order::of(self.options.budget));
-            let limits = Limits { at_once, at_once_alone, patience, order };
-            let triage = TriageQueue::new(scope, resources, event_sender.clone(), limits);
+            stages.spawn(scope, StageQueues { indices, executed, escalations }, sizes, &event_sender);
+            let triage = TriageQueue::new(scope, resources, event_sender.clone(), self.triage_limits());
             let admission = Admission::new(&self.options, index_sender, earlier);
             let dispatcher = Dispatcher::new(
                 triage_workers,
@@ -273,6 +206,64 @@ impl Campaign {
             self.host.kill_workers();
             ended
         })
+    }
+
+    /// What generates cases, with the queues of the variants that run every case.
+    fn generator(
+        &self,
+        variants: &[VariantInfo],
+        forecast: &Arc<HangForecast>,
+        queues: Vec<Sender<WorkItem>>,
+    ) -> Generator {
+        let bases = variants.iter().filter(|info| info.rung_of.is_none());
+        Generator {
+            source: Arc::clone(&self.source),
+            oracle: Arc::clone(&self.options.oracle),
+            arithmetics: bases.map(|info| info.description.arithmetic).collect(),
+            forecast: Arc::clone(forecast),
+            queues,
+            repeat_every: self.options.repeat_every,
+        }
+    }
+
+    /// Which cases run at stronger options too; `None` if none does.
+    fn escalation_rule<'a>(&self, opened: &OpenedRun, dedup: &'a Dedup, threads: usize) -> Option<Rule<'a>> {
+        self.options.ladder.map(|ladder| match ladder {
+            Ladder::Sample(every) => Rule::sample(every, &opened.known),
+            Ladder::Time(part) => Rule::time(part, 2 * threads as u64, &opened.state.summary, dedup),
+        })
+    }
+
+    /// What investigations use.
+    fn resources<'a>(&'a self, variants: &'a [TriageWorkers], dedup: &'a Dedup) -> Resources<'a> {
+        let neighbors = self.options.experiments.then(|| &*NEIGHBORS);
+        let investigator = Investigator::new(&self.options.oracle, &self.source, self.options.minimize);
+        let investigator = investigator.with_neighbors(neighbors);
+        Resources { host: &self.host, variants, investigator, dedup }
+    }
+
+    fn triage_limits(&self) -> Limits {
+        let at_once = self.options.investigations.get();
+        Limits {
+            at_once,
+            at_once_alone: at_once.max(self.options.jobs.get() / 2),
+            patience: self.options.patience(),
+            order: Order::of(self.options.budget),
+        }
+    }
+
+    /// The variants that run every case, as the autoscaler adds workers to them.
+    fn scaled_workers(
+        &self,
+        items: Vec<Receiver<WorkItem>>,
+        executors: &[Vec<WorkerProcess>],
+    ) -> Vec<VariantWorkers> {
+        let variants = self.pools.iter().zip(items).zip(executors);
+        variants
+            .map(|((pools, items), workers)| {
+                VariantWorkers::new(Arc::clone(pools), items, device_use(workers))
+            })
+            .collect()
     }
 
     /// The workers of all variants that run single cases, those of rungs behind the others.

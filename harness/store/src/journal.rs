@@ -1,3 +1,5 @@
+mod earlier_cases;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
@@ -10,6 +12,7 @@ use std::{
 use tracing::{debug, warn};
 use twinfer_case::{Budget, CaseRecord, Continuation, ReducedCase, RunInfo, Summary};
 
+use self::earlier_cases::EarlierCases;
 use crate::{
     Disk, Records, RunDirectory, StoreError,
     differences::between_continued,
@@ -129,35 +132,19 @@ impl Journal {
         if let Some(differences) = between_continued(&earlier, run) {
             return Err(StoreError::OtherRun { path: out.to_owned(), differences });
         }
-        let is_in_order = matches!(earlier.budget, Budget::Cases(_));
-        let (mut summary, mut settled) = (Summary::new(&run.variants), Summary::new(&run.variants));
-        let (mut reduced, mut open) = (BTreeSet::new(), OpenCases::new());
-        let mut checked = BTreeMap::new();
         let mut records = Records::open(out, &earlier)?;
         let missing: Vec<_> = records.missing().take(MAX_MISSING + 1).collect();
         if missing.len() > MAX_MISSING {
             return Err(StoreError::Gap(out.to_owned()));
         }
-        let (first_missing, mut has_undecided) = (missing.first().copied().unwrap_or(u64::MAX), false);
-        for record in records.by_ref() {
-            let record = record?;
-            summary.record(&record);
-            let is_early = is_in_order && (has_undecided || first_missing < record.index);
-            let mut leads_again = |slug: &String| {
-                let is_first = !checked.contains_key(slug);
-                let stored = *checked.entry(slug.clone()).or_insert_with(|| stored(slug));
-                stored == StoredFinding::Unfinished || is_first && stored == StoredFinding::Lost
-            };
-            let leads_again = record.findings.iter().filter(|slug| leads_again(slug)).count() > 0;
-            has_undecided |= record.waits || leads_again;
-            let is_decided = record.open.is_empty() && !leads_again;
-            if is_decided && (record.findings.is_empty() || !is_early) {
-                settled.record(&record);
-                reduced.extend(record.reduced);
-            } else {
-                open.insert(record.index, record);
-            }
+        let mut cases = EarlierCases::none(run, stored);
+        if matches!(earlier.budget, Budget::Cases(_)) {
+            cases = cases.in_order(missing.first().copied());
         }
+        for record in records.by_ref() {
+            cases.add(record?);
+        }
+        let EarlierCases { summary, settled, reduced, open, .. } = cases;
         if let Budget::Cases(budget) = run.budget
             && budget < summary.cases
         {
