@@ -51,6 +51,37 @@ fn operator_set_newer_than_known_blames_no_backend() {
     assert!(outcome.stderr.contains("golden does not support operator set 99"), "{}", outcome.stderr);
 }
 
+/// A change of the shape of everything.
+fn reshaped(extents: &'static [usize]) -> impl FnOnce(&mut Graph) {
+    let shape = extents.iter().copied().map(Dim::Fixed).collect::<Vec<_>>();
+    move |graph| {
+        for value in graph.inputs.iter_mut().chain(&mut graph.outputs) {
+            value.shape = Some(shape.clone());
+        }
+    }
+}
+
+#[test]
+fn model_without_a_value_in_its_outputs_is_not_compared() {
+    let outcome = check(reshaped(&[0, 3]));
+    assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("2 cases without values"), "{}", outcome.stdout);
+}
+
+#[test]
+fn model_without_outputs_is_refused() {
+    let outcome = check(|graph| graph.outputs.clear());
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("has no outputs, so there is nothing to compare"), "{}", outcome.stderr);
+}
+
+#[test]
+fn model_too_large_for_twinfer_is_not_called_invalid() {
+    let outcome = check(reshaped(&[1 << 20, 1 << 20]));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("too large for twinfer"), "{}", outcome.stderr);
+}
+
 #[test]
 fn nodes_with_one_name_are_refused() {
     let outcome = check(|graph| graph.nodes.insert(0, relu("node", "x", "z")));

@@ -57,6 +57,37 @@ fn agreeing_variants_conform_on_unsupported_operator() {
 }
 
 #[test]
+fn variants_are_compared_on_model_too_large_for_golden() {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(vec![Dim::Fixed(1 << 23), Dim::Symbolic("N".to_owned())]),
+    };
+    let node = |input: &str, output: &str| Node {
+        name: output.to_owned(),
+        op: Op::Relu,
+        inputs: vec![input.to_owned()],
+        outputs: vec![output.to_owned()],
+    };
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: Vec::new(),
+        nodes: vec![node("x", "y"), node("y", "z")],
+        outputs: vec![value("z")],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
+    let variants = "ort:cpu,opt=off,ort:cpu,opt=all";
+    let outcome = check(&folder, &["--backends", variants, "--cases", "1", "--dim", "N=2"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("1 compared on all variants"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("is too large for golden"), "{}", outcome.stdout);
+    let alone = check(&folder, &["--backends", "ort:cpu", "--cases", "1", "--dim", "N=2"]);
+    assert_ne!(alone.code, Some(0), "{}", alone.shown());
+}
+
+#[test]
 fn differing_variants_disagree_on_unsupported_operator() {
     let (folder, out) = (model("Tanh"), tempfile::tempdir().unwrap());
     let run = out.path().join("run");

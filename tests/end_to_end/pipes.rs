@@ -90,3 +90,14 @@ fn pipes_in_place_of_inputs_are_refused() {
         assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.shown());
     }
 }
+
+#[test]
+fn report_is_on_disk_although_nobody_reads_the_output() {
+    let out = tempfile::tempdir().unwrap();
+    let run = out.path().to_str().unwrap();
+    let arguments = ["fuzz", "--backends", "ort:cpu", "--family", "conv", "--cases", "3", "--out", run];
+    let mut child = twinfer(&arguments).start_with_output();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert!(out.path().join("report.html").is_file());
+}

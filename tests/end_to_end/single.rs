@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use twinfer_tests::golden;
+
 use crate::twinfer;
 
 /// A stored finding whose model, with `group` 0, crashes ONNX Runtime.
@@ -280,5 +282,28 @@ fn dimension_of_a_fixed_model_is_wrong_usage() {
     assert!(!outcome.stderr.contains('{'), "{}", outcome.shown());
     let both = twinfer(&["check", text(&model), text(&model), "--backends", "ort:cpu"]).run();
     assert_eq!(both.code, Some(2), "{}", both.shown());
-    assert!(both.stderr.contains("check models one by one"), "{}", both.shown());
+    assert!(both.stderr.contains("check models one at a time"), "{}", both.shown());
+}
+
+#[test]
+fn check_says_that_a_finding_does_not_show() {
+    let finding = golden().join("cases/trt-build-precision-fallback-conv-not-fused-ea91628b");
+    let outcome = twinfer(&["check", text(&finding), "--backends", "golden,ort:cpu"]).run();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("ea91628b does not show on these backends"), "{}", outcome.shown());
+}
+
+#[test]
+fn replay_of_a_file_names_the_folder() {
+    let finding = crashing_case();
+    let file = finding.join("case.json");
+    let outcome = twinfer(&["replay", text(&file)]).run();
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(
+        outcome.stderr.contains(&format!("give the folder {}", finding.display())),
+        "{}",
+        outcome.shown()
+    );
+    let other = twinfer(&["replay", text(&finding), "--backends", "golden,ort:cpu,opt=off"]).run();
+    assert!(other.stderr.contains("or name one of ort:cpu"), "{}", other.shown());
 }

@@ -77,7 +77,7 @@ fn start_executors(
         return Ok(first);
     }
     let others = pools.iter().zip(&first).map(|(pools, first)| {
-        pools.pools_for(options.jobs.get(), device_use(first)).skip(pools.pools().len()).collect()
+        pools.pools_for(options.useful_jobs(), device_use(first)).skip(pools.pools().len()).collect()
     });
     let others = start_all(others.collect())?;
     let joined = first.into_iter().zip(others);

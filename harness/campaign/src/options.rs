@@ -74,6 +74,14 @@ pub struct Options {
 }
 
 impl Options {
+    /// How many workers of a variant have something to do: as many as `jobs`, but no more than there are cases.
+    pub(crate) fn useful_jobs(&self) -> usize {
+        match self.budget {
+            Budget::Cases(cases) => self.jobs.get().min(usize::try_from(cases).unwrap_or(usize::MAX)).max(1),
+            Budget::Seconds(_) => self.jobs.get(),
+        }
+    }
+
     /// Options with defaults for everything that has a sensible one.
     pub fn new(variants: Vec<TrustedVariant>, worker: WorkerCommand) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -170,4 +178,22 @@ pub enum Scaling {
     AsNeeded,
     /// As many as [`Options::jobs`] allows, from the start.
     Fixed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_worker_is_without_a_case() {
+        let jobs = |jobs, budget| {
+            let options = Options::new(Vec::new(), WorkerCommand::new("twinfer"));
+            Options { jobs: NonZeroUsize::new(jobs).unwrap(), budget, ..options }.useful_jobs()
+        };
+        assert_eq!(
+            [jobs(200, Budget::Cases(5)), jobs(4, Budget::Cases(5)), jobs(4, Budget::Cases(0))],
+            [5, 4, 1]
+        );
+        assert_eq!(jobs(200, Budget::Seconds(5)), 200);
+    }
 }

@@ -88,7 +88,7 @@ pub enum UncomparedReason {
     Vacuous,
     /// It diverges in this way before the deepest stage that the backend reaches.
     Diverges(Kind),
-    /// The backend reported success before the deepest stage that it says it reaches, or without outputs.
+    /// The backend reported success before the deepest stage that it says it reaches, or without a value in any output.
     Incomplete,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for UncomparedReason {
             Self::LeftOut(condition) => write!(f, "left out (cases hang: {condition})"),
             Self::Vacuous => f.write_str("undecided (rounding may explain any difference)"),
             Self::Diverges(kind) => write!(f, "diverging ({kind})"),
-            Self::Incomplete => f.write_str("not carried to the last stage"),
+            Self::Incomplete => f.write_str("without values in the last stage"),
         }
     }
 }

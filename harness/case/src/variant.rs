@@ -25,6 +25,9 @@ pub enum InvalidVariant {
     /// An option has no value.
     #[error("invalid option {0:?}: write key=value")]
     Option(String),
+    /// An option has two values.
+    #[error("option {0} is given twice: keep one, or name the backend again for another variant")]
+    Repeated(String),
 }
 
 impl Variant {
@@ -104,12 +107,13 @@ impl FromStr for Variant {
     fn from_str(text: &str) -> Result<Self, InvalidVariant> {
         let mut parts = text.split(',');
         let backend = parts.next().unwrap_or_default().parse()?;
-        let options = parts
-            .map(|part| match part.split_once('=') {
-                Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-                None => Err(InvalidVariant::Option(part.to_owned())),
-            })
-            .collect::<Result<_, _>>()?;
+        let mut options = BTreeMap::new();
+        for part in parts {
+            let (key, value) = part.split_once('=').ok_or_else(|| InvalidVariant::Option(part.to_owned()))?;
+            if options.insert(key.to_owned(), value.to_owned()).is_some() {
+                return Err(InvalidVariant::Repeated(key.to_owned()));
+            }
+        }
         Ok(Self { backend, options })
     }
 }
@@ -135,6 +139,12 @@ text_form!(Variant);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn option_has_one_value() {
+        let twice = "ort:cpu,opt=off,opt=all".parse::<Variant>();
+        assert_eq!(twice, Err(InvalidVariant::Repeated("opt".to_owned())));
+    }
 
     #[test]
     fn lean_runtime_is_a_library_and_a_process_of_its_own() {

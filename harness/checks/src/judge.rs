@@ -40,7 +40,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     conclude(evidence, acceptance, report, has_values)
 }
 
-/// Compares every run with golden; true if the values of all runs could be compared.
+/// Compares every run with golden; true if the values of all runs could be compared, and there were some.
 fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
     let observation = evidence.observation;
     let mut compared = !observation.runs.is_empty() && observation.runs.len() == evidence.references.len();
@@ -49,6 +49,7 @@ fn compare(evidence: &Evidence<'_>, report: &mut Report<'_>) -> bool {
             compared = false;
             continue;
         };
+        compared &= evaluation.outputs.iter().any(|output| output.shape.iter().all(|extent| *extent > 0));
         if let Some(inferred) = &observation.inferred_shapes {
             shape::check_inferred(evaluation, inferred, report);
         }

@@ -89,6 +89,12 @@ impl From<StoreError> for Failure {
             {
                 Self::usage(error)
             }
+            // a file where a folder is to be
+            StoreError::Write { ref source, .. }
+                if matches!(source.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) =>
+            {
+                Self::usage(error)
+            }
             _ => Self::environment(error),
         }
     }

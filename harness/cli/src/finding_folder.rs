@@ -17,6 +17,14 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
             example.display()
         )));
     }
+    if folder.is_file() {
+        let parent = folder.parent().filter(|parent| has_finding(parent));
+        let advice = parent.map_or_else(
+            || "give the folder of a finding".to_owned(),
+            |parent| format!("give the folder {}", parent.display()),
+        );
+        return Err(Failure::usage(format!("{} is a file: {advice}", folder.display())));
+    }
     if let Some(first) = first_finding_in(folder) {
         let (folder, first) = (folder.display(), first.display());
         return Err(Failure::usage(format!(

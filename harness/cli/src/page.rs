@@ -5,13 +5,16 @@ use std::path::{Component, Path, PathBuf};
 use twinfer_reports::{Format, Report, Reporter, RunFolder, Timeline, WebPage};
 use twinfer_store::{replay_events, write_page};
 
-use crate::{attribute_coverage::CoverageCounter, output::note, resumption::Resumption};
+use crate::{attribute_coverage::CoverageCounter, resumption::Resumption};
 
-/// Writes the page into the folder of the run. A run whose page cannot be written is reported all the same.
-pub fn write_into(run: &Path, report: &Report) {
+/// Writes the page into the folder of the run, and returns a line that says so. A run whose page cannot be written is reported all the same.
+///
+/// Whoever prints a report on standard output writes the page before: if nobody reads the output, printing ends the process.
+#[must_use]
+pub fn write_into(run: &Path, report: &Report) -> String {
     match write_page(run, &render(report, &RunFolder::around_page(run))) {
-        Ok(path) => note!("report as a page: {}", path.display()),
-        Err(error) => note!("no page was written: {error}"),
+        Ok(path) => format!("report as a page: {}", path.display()),
+        Err(error) => format!("no page was written: {error}"),
     }
 }
 

@@ -14,7 +14,8 @@ use twinfer_case::{Budget, Distribution, Ladder, Signature, WorkerLimits, read_f
 use twinfer_generators::Family;
 
 use crate::{
-    duration, jobs::Jobs, size::Size, stage_times::StageTimes, variants::Variants, versions::VersionRange,
+    devices::Devices, duration, jobs::Jobs, size::Size, stage_times::StageTimes, variants::Variants,
+    versions::VersionRange,
 };
 
 /// The file that is read if none is named.
@@ -40,7 +41,7 @@ pub struct Configuration {
     /// The number of jobs, as in `--jobs`.
     pub jobs: Option<Jobs>,
     /// The CUDA devices to use, as in `--devices`.
-    pub devices: Option<String>,
+    pub devices: Option<Devices>,
     /// The most memory of a worker, as in `--worker-memory`.
     pub worker_memory: Option<Size>,
     /// The most processes of a worker, as in `--worker-processes`.
@@ -221,15 +222,20 @@ fn versions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VersionRange, 
 /// `{ cases = 1000 }` or `{ time = "8h" }`.
 fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Budget>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-    enum Written {
-        Cases(u64),
-        Time(String),
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        cases: Option<u64>,
+        time: Option<String>,
     }
-    Ok(Some(match Written::deserialize(deserializer)? {
-        Written::Cases(cases) => Budget::Cases(cases),
-        Written::Time(time) => Budget::Seconds(duration::seconds(&time).map_err(de::Error::custom)?),
-    }))
+    match Written::deserialize(deserializer)? {
+        Written { cases: Some(cases), time: None } => Ok(Some(Budget::Cases(cases))),
+        Written { cases: None, time: Some(time) } => {
+            Ok(Some(Budget::Seconds(duration::seconds(&time).map_err(de::Error::custom)?)))
+        }
+        _ => Err(de::Error::custom(
+            "a budget is either a number of cases or a time, such as { time = \"8h\" }",
+        )),
+    }
 }
 
 fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
@@ -286,12 +292,17 @@ mod tests {
         for (text, line) in [
             ("seed = 7\nsed = 8", "line 2: unknown field `sed`"),
             ("seed = 7\njobs = 1025", "line 2: give a number from 1 to 1024"),
+            ("devices = \"first\"", "line 1: \"first\" is not a GPU"),
             ("deadline = \"5m\"", "line 1: give stages and times, such as start=10m,build=5m"),
             ("worker-memory = \"8GB\"", "line 1: give a whole number with a unit: 512MiB, 8GiB, 2TiB"),
             ("\n\nbackends = \"ort:tpu\"", "line 3: unknown backend"),
             ("families = [\"con\"]", "line 1:"),
             ("ladder = \"ten\"", "line 1: \"ten\" is not a ladder: give a share"),
-            ("budget = { hours = 1 }", "line 1: unknown variant `hours`"),
+            ("budget = { hours = 1 }", "line 1: unknown field `hours`"),
+            (
+                "budget = { time = \"8h\", cases = 3 }",
+                "line 1: a budget is either a number of cases or a time",
+            ),
             ("[[known]]\nfinding = \"trt-build-x\"", "line 1: missing field `reason`"),
             ("[[known]]\nfinding = \"trt-build-x\"\nreason = \"y\"\nversions = \"new\"", "line 4:"),
             ("[[known]]\nfinding = \"trtx-parse-x\"\nreason = \"y\"", "line 2: not the name of a finding"),

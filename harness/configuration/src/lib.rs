@@ -19,6 +19,7 @@
 //! The text is untrusted: it is either parsed completely or refused with one line that says why. This crate performs
 //! nothing that the text asks for.
 
+mod devices;
 mod duration;
 mod file;
 mod jobs;
@@ -27,6 +28,7 @@ mod stage_times;
 mod variants;
 mod versions;
 
+pub use devices::{Devices, InvalidDevice};
 pub use duration::seconds;
 pub use file::{CONFIGURATION_FILE, Configuration, ConfigurationError, Date, KnownIssue, Mistake};
 pub use jobs::{InvalidJobs, Jobs};

@@ -30,9 +30,7 @@ pub enum StoreError {
         recorded: u64,
     },
     /// There is no recording beside the folder of a case.
-    #[error(
-        "there is no {0}, which says what ran the case: copy it along with the folder, or name backends with --backends"
-    )]
+    #[error("there is no {0}, which says what ran the case: copy it along with the folder")]
     NoRecording(PathBuf),
     /// Another campaign is writing this journal.
     #[error("another campaign is writing {0}: wait until it ends, or give another --out")]

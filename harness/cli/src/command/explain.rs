@@ -15,7 +15,7 @@ use super::replay::print_verdict;
 use crate::{
     Exit, Failure,
     issues::resolve,
-    output::{line, print},
+    output::{line, note, print},
     page, paint,
     recorded::RecordedArguments,
     resumption::Resumption,
@@ -83,7 +83,7 @@ fn write_page(run: &Path) -> Result<(), Failure> {
     let mut report = Report::of_directory(run)?;
     resolve(&mut report, &Configuration::read(None)?.known, None)?;
     report.resume = Resumption::of_report(&report, run).map(|command| command.to_string());
-    page::write_into(run, &report);
+    note!("{}", page::write_into(run, &report));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use twinfer_campaign::{Options, Scaling};
 use twinfer_case::{Budget, Distribution, Ladder, Percent, RunEnd, RunInfo, Settings, Shard, TrustedVariant};
-use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Jobs, seconds};
+use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Devices, Jobs, seconds};
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
@@ -84,7 +84,7 @@ pub struct Arguments {
     sample_options: Option<usize>,
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]
-    devices: Option<String>,
+    devices: Option<Devices>,
     #[command(flatten)]
     limits: LimitArguments,
     /// Run every n-th case, starting at case i: 0/4, 1/4, 2/4, 3/4 [default: 0/1]
@@ -147,12 +147,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.sample_options.is_some() {
         option_sample::reduce(&mut report, &out, trials)?;
     }
+    let page = page::write_into(&out, &report);
     write(&match arguments.format {
         Format::Terminal if !arguments.all => first_screen(&report, &out.to_string_lossy()),
         format => page::render_as(format, None, &out, &report),
     });
     note!("run directory: {}", out.display());
-    page::write_into(&out, &report);
+    note!("{page}");
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         note!("stopped early; resume with: {resumption}");
     } else if report.summary.open > 0 && is_limited_by_time(&report) {
@@ -220,7 +221,7 @@ fn options(
         Some(run) => of_run(run, configuration)?,
         None => configuration.clone(),
     };
-    let devices = arguments.devices.as_deref().or(configuration.devices.as_deref());
+    let devices = arguments.devices.as_ref().or(configuration.devices.as_ref());
     let provision = provision(&variants)?;
     let mut worker = worker_with(&provision)?;
     let settings = recorded.and_then(|run| run.settings.as_ref());
@@ -242,7 +243,7 @@ fn options(
         shard: arguments.shard.or(recorded.map(|run| run.shard)).unwrap_or_default(),
         jobs: jobs.map_or(defaults.jobs, Jobs::number),
         scaling: if jobs.is_some() { Scaling::Fixed } else { Scaling::AsNeeded },
-        devices: devices.into_iter().flat_map(|devices| devices.split(',')).map(str::to_owned).collect(),
+        devices: devices.map_or_else(Vec::new, |devices| devices.0.clone()),
         device_workers: twinfer_backend::processes_a_device()
             .map(|processes| mps::workers_a_device(processes, &defaults.variants)),
         ladder: arguments.ladder.or(configuration.ladder).or(default_ladder),

@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut report = Report::of_directory(out)?;
     resolve(&mut report, &configuration.known, None)?;
+    let page = page::write_into(out, &report);
     write(&page::render_as(arguments.format, None, out, &report));
-    page::write_into(out, &report);
+    note!("{page}");
     Ok(Exit::of_campaign(&report))
 }

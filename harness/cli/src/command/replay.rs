@@ -1,10 +1,12 @@
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     slice,
 };
 
 use clap::Args;
 use twinfer_case::{Ending, TrustedVariant, VariantRecord, Verdict};
+use twinfer_store::Recording;
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
@@ -39,9 +41,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.recorded.limits };
     let replays = targets::start(&variants, settings)?.replay(&arguments.finding)?;
     if replays.is_empty() {
+        let recorded = Recording::read_beside(&arguments.finding)?.observed;
+        let recorded: BTreeSet<_> = recorded.iter().map(|one| one.variant.to_string()).collect();
         return Err(Failure::usage(format!(
-            "no recorded observation of these backends for {}: leave --backends out",
-            arguments.finding.display()
+            "none of these backends is recorded for {}: leave --backends out, or name one of {}",
+            arguments.finding.display(),
+            recorded.into_iter().collect::<Vec<_>>().join(", ")
         )));
     }
     replays.iter().for_each(print);

@@ -49,7 +49,7 @@ fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if path.is_file() {
         return Err(Failure::usage(format!(
-            "{} is a file: only folders of cases are compared in a table or recorded; check models one by one, without --record",
+            "{} is a file, and tables, --record and --recorded are for folders of cases: check models one at a time, without these options",
             path.display()
         )));
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
-use twinfer_onnx::{DataType, Dim, Graph, ValueInfo, infer_shapes};
+use twinfer_onnx::{DataType, Dim, Graph, MAX_ELEMENTS, Rule, RuleViolation, ValueInfo, infer_shapes};
 
 use crate::Failure;
 
@@ -64,24 +64,41 @@ pub fn request(inputs: &[ValueInfo]) -> Request {
     Request { precision, tf32: false }
 }
 
-/// Concrete shapes of the inputs: symbolic dimensions as given, the others with the smallest extent that the graph accepts.
+/// Concrete shapes of the inputs: symbolic dimensions as given, the others all with the first of [`EXTENTS`] that the graph accepts.
 fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
     let known = known(&graph.inputs, given)?;
-    let is_open = symbols(&graph.inputs).iter().any(|symbol| !known.contains_key(symbol));
-    let mut reason = String::new();
+    let open: Vec<_> =
+        symbols(&graph.inputs).into_iter().filter(|symbol| !known.contains_key(symbol)).collect();
+    let mut violations = Vec::new();
     for extent in EXTENTS {
         let shapes =
             graph.inputs.iter().map(|input| shape(input, &known, extent)).collect::<Result<Vec<_>, _>>()?;
         match infer_shapes(graph, &shapes) {
             Ok(_) => return Ok(shapes),
-            Err(violation) => reason = violation.to_string(),
+            Err(violation) => violations.push(violation),
         }
     }
-    Err(Failure::usage(if is_open {
-        format!("no input shape fits the model: {reason}: set its symbolic dimensions with --dim NAME=N")
-    } else {
-        format!("the model is invalid for its input shapes: {reason}")
-    }))
+    Err(Failure::usage(refusal(&violations, open.first().copied())))
+}
+
+/// Why the model has no cases: what it breaks with each of the [`EXTENTS`], and a dimension that was not given, if there is one.
+fn refusal(violations: &[RuleViolation], open: Option<&str>) -> String {
+    let Some(last) = violations.last() else { return "the model has no input shapes".to_owned() };
+    if last.rule == Rule::SizeLimit {
+        return format!(
+            "the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {last}"
+        );
+    }
+    // a mistake that is the same with large extents and with larger ones is not one of extents
+    let depends_on_extents = violations.iter().rev().nth(1) != Some(last);
+    match open.filter(|_| depends_on_extents) {
+        Some(name) => {
+            format!(
+                "no input shape fits the model: {last}: set its symbolic dimensions, such as --dim {name}=3"
+            )
+        }
+        None => format!("the model is invalid: {last}"),
+    }
 }
 
 /// The given extents by dimension name; each name must occur in some input.
@@ -90,6 +107,10 @@ fn known<'a>(
     given: &'a [(String, usize)],
 ) -> Result<BTreeMap<&'a str, usize>, Failure> {
     let symbols = symbols(inputs);
+    let mut names = BTreeSet::new();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(Failure::usage(format!("dimension {name:?} is set twice: give --dim once for it")));
+    }
     match given.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
         Some((name, _)) if symbols.is_empty() => Err(Failure::usage(format!(
             "the model has no symbolic dimension {name:?}: its inputs have fixed shapes, so leave --dim out"
@@ -161,13 +182,16 @@ mod tests {
     #[test]
     fn error_names_dim_option_only_for_open_dimensions() {
         let refusal = |given: &[(String, usize)]| shapes(&addition(), given).unwrap_err().to_string();
-        assert!(
-            refusal(&[]).ends_with(": set its symbolic dimensions with --dim NAME=N"),
-            "{}",
-            refusal(&[])
-        );
+        let open = refusal(&[]);
+        assert!(open.ends_with(": set its symbolic dimensions, such as --dim N=3"), "{open}");
         let five = [("N".to_owned(), 5)];
         assert!(!refusal(&five).contains("--dim"), "{}", refusal(&five));
+        let mut broken = addition();
+        broken.nodes[0].inputs[1] = "nowhere".to_owned();
+        let reason = shapes(&broken, &[]).unwrap_err().to_string();
+        assert!(reason.starts_with("the model is invalid: value-defined"), "no extent helps: {reason}");
+        let twice = [("N".to_owned(), 3), ("N".to_owned(), 4)];
+        assert_eq!(refusal(&twice), "dimension \"N\" is set twice: give --dim once for it");
         assert_eq!(shapes(&addition(), &[("N".to_owned(), 3)]).unwrap(), [[3], [3]]);
     }
 }

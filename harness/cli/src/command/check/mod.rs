@@ -38,6 +38,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let variants = asked::variants(arguments.backends.as_ref(), subject.finding())?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let advice = subject.advice(&arguments.dims);
+    let finding = subject.finding().map(|finding| finding.signature.slug());
     if let Some(dimensions) = advice.dimensions() {
         note!("{dimensions}");
     }
@@ -50,9 +51,13 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, settings)?,
     };
     report.advice = advice.on(&report.summary);
+    let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
     write(&arguments.format.render(&report));
-    if let Some(out) = &arguments.out {
-        page::write_into(out, &report);
+    if let Some(page) = page {
+        note!("{page}");
+    }
+    if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
+        note!("finding {slug} does not show on these backends");
     }
     Ok(Exit::of_campaign(&report))
 }

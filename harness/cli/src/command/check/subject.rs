@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use twinfer_case::{Case, Finding};
+use twinfer_case::{Case, EncodedCase, Finding, Run};
+use twinfer_golden::{Unknown, evaluate};
 use twinfer_onnx::{DecodeError, Graph, Interface};
 use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
@@ -35,22 +36,35 @@ impl Subject {
         };
         let undecodable = |error| Failure::usage(format!("cannot check {}: {error}", path.display()));
         let model = read_model(path).map_err(unreadable)?;
+        if model.is_empty() {
+            return Err(Failure::usage(format!("{} is empty: give an ONNX model", path.display())));
+        }
         let Arguments { dims, seed, cases, .. } = arguments;
         match Graph::decode_known(&model) {
-            Ok(graph) => inputs::cases(&graph, dims, *seed, *cases).map(Self::Cases),
+            Ok(graph) if graph.outputs.is_empty() => Err(Failure::usage(format!(
+                "{} has no outputs, so there is nothing to compare: declare one in the model",
+                path.display()
+            ))),
+            Ok(graph) => {
+                let cases = inputs::cases(&graph, dims, *seed, *cases)?;
+                let Some(unknown) = too_large_for_golden(&cases)? else { return Ok(Self::Cases(cases)) };
+                let interface = Interface::decode(&model).map_err(undecodable)?;
+                let runs = cases.into_iter().flat_map(|case| case.runs).collect();
+                Ok(Self::opaque(model, interface, unknown, runs, *seed))
+            }
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;
-                Ok(Self::Opaque(Box::new(OpaqueModel {
-                    request: inputs::request(&interface.inputs),
-                    cases: inputs::runs(&interface.inputs, dims, *seed, *cases)?,
-                    model,
-                    interface,
-                    unknown: reason.to_string(),
-                    seed: *seed,
-                })))
+                let runs = inputs::runs(&interface.inputs, dims, *seed, *cases)?;
+                Ok(Self::opaque(model, interface, reason.to_string(), runs, *seed))
             }
             Err(error) => Err(undecodable(error)),
         }
+    }
+
+    /// A model with these runs, for which golden has no reference because of `unknown`.
+    fn opaque(model: Vec<u8>, interface: Interface, unknown: String, cases: Vec<Run>, seed: u64) -> Self {
+        let request = inputs::request(&interface.inputs);
+        Self::Opaque(Box::new(OpaqueModel { model, interface, unknown, request, cases, seed }))
     }
 
     /// Reads the folder of a case or of a finding. A finding that is about another case than that of its folder is ignored.
@@ -86,4 +100,22 @@ impl Subject {
             Self::Opaque(model) => Advice::new(&model.interface.inputs, model.cases.first(), given, true),
         }
     }
+}
+
+/// The multiply-accumulates, and the elements of the inputs, below which a case is certainly within golden's limits.
+const SMALL: u64 = 1 << 20;
+
+/// Why golden does not compute the first of `cases`, if it is too large for that; `None` if it is not.
+fn too_large_for_golden(cases: &[Case]) -> Result<Option<String>, Failure> {
+    let Some(case) = cases.first() else { return Ok(None) };
+    let encoded = EncodedCase::encode(case.clone())?;
+    let elements: usize = encoded.task.runs.iter().flatten().map(|input| input.data.len()).sum();
+    if encoded.macs < SMALL && (elements as u64) < SMALL {
+        return Ok(None);
+    }
+    let evaluated = encoded.task.runs.first().map(|inputs| evaluate(&case.graph, inputs));
+    Ok(match evaluated {
+        Some(Err(unknown @ Unknown::TooLarge { .. })) => Some(unknown.to_string()),
+        _ => None,
+    })
 }

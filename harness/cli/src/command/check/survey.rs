@@ -22,6 +22,14 @@ use crate::{
 };
 
 pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failure> {
+    let unwritable = || {
+        Failure::usage(format!(
+            "a table of cases cannot be written as {}: use terminal, json or markdown",
+            arguments.format
+        ))
+    };
+    // before cases run in vain
+    table(&[], Vec::new()).render(arguments.format).ok_or_else(unwritable)?;
     let mut entries = collection.0.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
     if arguments.recorded {
         for entry in &mut entries {
@@ -35,13 +43,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
         entries.iter().any(Entry::has_new_divergence).then_some(Exit::Findings),
         (!uncompared.is_empty()).then_some(Exit::NothingCompared),
     ]);
-    let text = table(&entries, uncompared).render(arguments.format).ok_or_else(|| {
-        Failure::usage(format!(
-            "a table of cases cannot be written as {}: use terminal, json or markdown",
-            arguments.format
-        ))
-    })?;
-    write(&text);
+    write(&table(&entries, uncompared).render(arguments.format).ok_or_else(unwritable)?);
     Ok(exit)
 }
 
