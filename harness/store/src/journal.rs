@@ -1,7 +1,7 @@
 mod earlier_cases;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs::{self, File},
     io::{BufWriter, Write},
     path::PathBuf,
@@ -13,6 +13,7 @@ use tracing::{debug, warn};
 use twinfer_case::{Budget, CaseRecord, Continuation, ReducedCase, RunInfo, Summary};
 
 use self::earlier_cases::EarlierCases;
+pub use self::earlier_cases::{OpenCases, StoredFinding};
 use crate::{
     Disk, Records, RunDirectory, StoreError,
     differences::between_continued,
@@ -22,6 +23,9 @@ use crate::{
     names::{FINDINGS, JOURNAL, REVISITED, RUN},
     read_run,
 };
+
+/// The most cases before the last recorded one that a resumed run makes up for. A campaign that is killed leaves fewer.
+const MAX_MISSING: usize = 1 << 18;
 
 /// Records between two writes to the file. A killed campaign loses at most this many, and runs them again when it is resumed.
 const BATCH: u64 = 64;
@@ -64,24 +68,6 @@ pub struct Resumed {
     /// The cases before the last one that are not recorded, by their index in the campaign, in order.
     pub missing: Vec<u64>,
 }
-
-/// What is left on disk of a finding that a journal names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoredFinding {
-    /// All of it.
-    Whole,
-    /// A case that was neither reduced nor confirmed, since time was up.
-    Unfinished,
-    /// Not all that belongs to it.
-    Lost,
-}
-
-/// The most cases before the last recorded one that a resumed run makes up for. A campaign that is killed leaves fewer.
-const MAX_MISSING: usize = 1 << 18;
-
-/// The cases of a journal that a resumed run decides again, by their index in the campaign: those with a divergence that was not
-/// triaged, and those that lead to a finding which was lost or left unfinished.
-pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 impl Journal {
     /// Begins `run` in a directory that was claimed for a new one. The run is on disk when this returns.

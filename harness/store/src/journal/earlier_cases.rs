@@ -2,7 +2,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{CaseRecord, ReducedCase, RunInfo, Summary};
 
-use super::{OpenCases, StoredFinding};
+/// What is left on disk of a finding that a journal names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredFinding {
+    /// All of it.
+    Whole,
+    /// A case that was neither reduced nor confirmed, since time was up.
+    Unfinished,
+    /// Not all that belongs to it.
+    Lost,
+}
+
+/// The cases of a journal that a resumed run decides again, by their index in the campaign: those with a divergence that was not
+/// triaged, and those that lead to a finding which was lost or left unfinished.
+pub type OpenCases = BTreeMap<u64, CaseRecord>;
 
 /// The cases of a run that is resumed: those that stay as they are decided, and those that are decided again.
 pub struct EarlierCases<'a> {
