@@ -2,7 +2,11 @@
 
 use std::{error::Error, fs, path::PathBuf};
 
-use twinfer_case::{Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable, Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Shard, Stage, Task, Variant, VariantInfo, VariantRecord, Verdict};
+use twinfer_case::{
+    Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable,
+    Kind, Machine, Note, Observation, Outcome, OutputFilling, RunEnd, RunInfo, RunOutput, Shard, Stage, Task,
+    Variant, VariantInfo, VariantRecord, Verdict,
+};
 use twinfer_fuzz::{generated, joined};
 use twinfer_golden::{Mutant, evaluate};
 use twinfer_onnx::{DataType, Tensor};
