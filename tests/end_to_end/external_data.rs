@@ -1,6 +1,6 @@
 //! `check` on models whose initializers are in other files, as ONNX's own package writes them.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use twinfer_tests::Outcome;
 
@@ -46,6 +46,24 @@ fn model_with_initializers_in_another_file_is_compared() {
     assert!(outcome.stdout.contains("compared"), "{}", outcome.stdout);
 }
 
+/// As in the cache of Hugging Face: the model and its data are links to files of another folder.
+#[test]
+fn model_and_data_that_are_links_to_one_folder_are_compared() {
+    let cache = tempfile::tempdir().unwrap();
+    let [files, links] = ["blobs", "snapshot"].map(|name| cache.path().join(name));
+    fs::create_dir(&files).unwrap();
+    fs::create_dir(&links).unwrap();
+    if !write_model(&files) {
+        return;
+    }
+    for (name, hash) in [("model.onnx", "a1"), ("weights.bin", "b2")] {
+        fs::rename(files.join(name), files.join(hash)).unwrap();
+        symlink(Path::new("../blobs").join(hash), links.join(name)).unwrap();
+    }
+    let outcome = check(&links);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+}
+
 #[test]
 fn file_that_is_missing_too_short_or_elsewhere_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,6 +87,6 @@ fn file_that_is_missing_too_short_or_elsewhere_is_named() {
     refused("No such file");
     let elsewhere = tempfile::NamedTempFile::new().unwrap();
     fs::write(elsewhere.path(), &bytes).unwrap();
-    std::os::unix::fs::symlink(elsewhere.path(), &weights).unwrap();
+    symlink(elsewhere.path(), &weights).unwrap();
     refused("it leads out of its folder");
 }

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use twinfer_tests::{executable, golden};
 
@@ -42,6 +43,42 @@ fn topic_readme_uses_named_backends() {
     let backends = ["--backends", "golden,ort:cpu,opt=off"];
     let (_out, page) = reproduction("cases/topics/output-padding-1d-pad-1-within", &backends);
     insta::assert_snapshot!(page);
+}
+
+#[test]
+fn readme_of_an_invalid_model_says_what_is_wrong_with_it() {
+    let (_out, page) = reproduction("cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2", &[]);
+    let requirement = "because the graph breaks a requirement of ONNX: `group` is at least one.";
+    assert!(page.contains(requirement), "{page}");
+    assert!(page.contains("Here: node"), "{page}");
+}
+
+#[test]
+fn readme_of_a_finding_that_varies_lists_its_outcomes() {
+    let name = "trt-execute-wrong-values-pads-swapped-6e1277b5";
+    let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let finding = folder.path().join(name);
+    fs::create_dir(&finding).unwrap();
+    let stored = golden().join("cases").join(name);
+    for file in
+        fs::read_dir(&stored).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+    {
+        fs::copy(&file, finding.join(file.file_name().unwrap())).unwrap();
+    }
+    let observed = format!("{name}.observed.json");
+    fs::copy(golden().join("cases").join(&observed), folder.path().join(&observed)).unwrap();
+    let mut json: Value =
+        serde_json::from_str(&fs::read_to_string(finding.join("finding.json")).unwrap()).unwrap();
+    json["kind"] = json!("unstable");
+    json["outcomes"] = json!([
+        {"stage": "execute", "ended": "ok", "kinds": [], "times": {"warm": 7}},
+        {"stage": "execute", "ended": "ok", "kinds": ["wrong-values"], "times": {"warm": 2, "fresh": 1}},
+    ]);
+    fs::write(finding.join("finding.json"), json.to_string()).unwrap();
+    let outcome = twinfer(&["repro", text(&finding), "--out", text(out.path())]).run();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+    let page = fs::read_to_string(out.path().join("README.md")).unwrap();
+    assert!(page.contains("- 7 of 10: execute ok: conforms\n- 3 of 10: execute ok: wrong-values"), "{page}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use twinfer_tests::Outcome;
+use twinfer_tests::{Outcome, golden};
 
 use crate::{EQUAL, UNUSABLE, path_of};
 
@@ -107,6 +107,20 @@ fn results_of_a_gpu_join_those_that_are_stored() {
     let (without, with) = page.split_once("## On a GPU").unwrap();
     assert!(without.contains("| reported | tract | repaired |"), "{page}");
     assert!(with.contains("| reported | ORT CUDA | TRT 8.6.0 | repaired |"), "{page}");
+}
+
+#[test]
+fn single_case_runs_on_a_runtime() {
+    let (repository, out) = (repository(), tempfile::tempdir().unwrap());
+    let case = golden().join("catalogue/torchtrt-2507-deconv-cout");
+    let [out, case] = [out.path(), &case].map(|path| path.to_str().unwrap());
+    let arguments =
+        ["run", env!("CARGO_BIN_EXE_twinfer-under-test"), out, "--columns", "ort-1.31", "--cases", case];
+    let outcome = run_in(repository.path(), &arguments);
+    assert_eq!(outcome.code, Some(EQUAL), "{}", outcome.shown());
+    let result = fs::read_to_string(Path::new(out).join("ort-1.31.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["cases"]["torchtrt-2507-deconv-cout"]["shows"], "ok", "{result}");
 }
 
 #[test]

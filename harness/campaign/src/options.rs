@@ -26,7 +26,7 @@ pub struct Options {
     pub seed: u64,
     /// When the campaign ends. If it is resumed, a number of cases includes those that are recorded already.
     pub budget: Budget,
-    /// `(i, n)`: this campaign runs the cases whose index is `i` modulo `n`.
+    /// The part of the campaign to run.
     pub shard: Shard,
     /// The most worker processes per variant, and the number of generator threads and of judges.
     pub jobs: NonZeroUsize,

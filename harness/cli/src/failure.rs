@@ -89,10 +89,15 @@ impl From<StoreError> for Failure {
             {
                 Self::usage(error)
             }
-            // a file where a folder is to be
-            StoreError::Write { ref source, .. }
-                if matches!(source.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) =>
+            // not what the model says of it
+            StoreError::ExternalData { ref source, .. }
+                if is_of_another_kind(source)
+                    || matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::Other) =>
             {
+                Self::usage(error)
+            }
+            // a file where a folder is to be
+            StoreError::Write { ref source, .. } if source.kind() == ErrorKind::AlreadyExists => {
                 Self::usage(error)
             }
             _ => Self::environment(error),

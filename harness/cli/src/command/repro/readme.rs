@@ -1,7 +1,7 @@
 //! The README of a reproduction.
 
-use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, Stage};
-use twinfer_onnx::{Dim, Tensor, ValueInfo};
+use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, RepeatedOutcome, Stage};
+use twinfer_onnx::{Dim, Rule, Tensor, ValueInfo, infer_shapes};
 use twinfer_reports::{markdown_block, markdown_code, markdown_text};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
@@ -25,6 +25,7 @@ pub fn page(reproduction: &Reproduction) -> String {
     parts.push("## Expected".to_owned());
     parts.push(expected(reproduction));
     parts.push("## Observed".to_owned());
+    parts.extend(outcomes(reproduction));
     parts.extend(reproduction.observations.iter().map(|observed| seen(reproduction, observed)));
     parts.push("## Steps to reproduce".to_owned());
     parts.push(commands(reproduction));
@@ -42,11 +43,7 @@ fn title(reproduction: &Reproduction) -> String {
 
 fn expected(reproduction: &Reproduction) -> String {
     match &reproduction.case.expectation {
-        Expectation::Invalid(rule) => {
-            return format!(
-                "The graph violates the ONNX rule `{rule}`, so a backend must reject it before running it."
-            );
-        }
+        Expectation::Invalid(rule) => return refusal(reproduction, rule),
         Expectation::Valid => {}
     }
     let mut lines = vec![
@@ -62,6 +59,36 @@ fn expected(reproduction: &Reproduction) -> String {
         lines.extend(outputs.enumerate().map(|(index, output)| tensor(run, index, &output)));
     }
     lines.join("\n")
+}
+
+/// Why a backend must refuse the graph: the requirement of ONNX that it breaks, where that is written, and what breaks it here.
+fn refusal(reproduction: &Reproduction, rule: &str) -> String {
+    let Some(rule) = Rule::ALL.iter().copied().find(|known| known.name() == rule) else {
+        return format!("A refusal before the model runs, because the graph breaks {}.", markdown_code(rule));
+    };
+    let shapes = |inputs: &Vec<Tensor>| inputs.iter().map(|input| input.shape.clone()).collect::<Vec<_>>();
+    let broken = reproduction.task.runs.first().map(shapes);
+    let broken = broken.and_then(|shapes| infer_shapes(&reproduction.case.graph, &shapes).err());
+    let here = broken.filter(|violation| violation.rule == rule).map_or_else(String::new, |violation| {
+        format!(" Here: {}.", markdown_text(&format!("{}: {}", violation.place, violation.detail)))
+    });
+    format!(
+        "A refusal before the model runs, because the graph breaks a requirement of ONNX: {} ({}){here}",
+        rule.sentence(),
+        rule.source()
+    )
+}
+
+/// How often repeats of the case came to which outcome, if it varies.
+fn outcomes(reproduction: &Reproduction) -> Option<String> {
+    let outcomes = &reproduction.finding.as_ref()?.outcomes;
+    let runs: u32 = outcomes.iter().map(RepeatedOutcome::total).fold(0, u32::saturating_add);
+    let line = |one: &RepeatedOutcome| {
+        format!("- {} of {runs}: {}", one.total(), markdown_text(&one.outcome.to_string()))
+    };
+    let lines: Vec<_> = outcomes.iter().map(line).collect();
+    let introduction = "The result varies. Repeated in new and used processes, the model came to these (stage, ending, and what differs):";
+    (lines.len() > 1).then(|| format!("{introduction}\n\n{}", lines.join("\n")))
 }
 
 /// `- run 0, output 0, [1, 1, 2]: 1, 2`
