@@ -86,7 +86,7 @@ impl Divergence {
     /// The rule that the accepted graph breaks; `None` if the divergence is another one, or twinfer no longer has the rule.
     fn broken_rule(&self) -> Option<Rule> {
         let name = self.detail.strip_prefix(ACCEPTED).filter(|_| self.kind == Kind::AcceptsInvalid)?;
-        Rule::ALL.iter().copied().find(|rule| rule.name() == name)
+        Rule::named(name)
     }
 
     /// The divergence that `variant` accepted a graph which breaks `rule`.

@@ -29,6 +29,11 @@ macro_rules! rules {
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source),* }
             }
+
+            /// The rule with this [name](Self::name); `None` if there is none, such as one of another version of twinfer.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|rule| rule.name() == name)
+            }
         }
     };
 }
@@ -233,5 +238,7 @@ mod tests {
         let names = Rule::ALL.iter().map(|rule| rule.name()).collect::<BTreeSet<_>>();
         assert_eq!(names.len(), Rule::ALL.len());
         assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+        assert!(Rule::ALL.iter().all(|rule| Rule::named(rule.name()) == Some(*rule)));
+        assert_eq!(Rule::named("no-such-rule"), None);
     }
 }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use twinfer_case::{Case, Comparisons};
+use twinfer_reports::Format;
 use twinfer_store::{RecordedObservation, Recording};
 
 use super::{arguments::Arguments, collection::Collection, entry::Entry, table::table};
@@ -28,8 +29,9 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
             arguments.format
         ))
     };
-    // before cases run in vain
-    table(&[], Vec::new()).render(arguments.format).ok_or_else(unwritable)?;
+    if !Format::TABLES.contains(&arguments.format) {
+        return Err(unwritable());
+    }
     let mut entries = collection.0.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
     if arguments.recorded {
         for entry in &mut entries {

@@ -63,7 +63,7 @@ fn expected(reproduction: &Reproduction) -> String {
 
 /// Why a backend must refuse the graph: the requirement of ONNX that it breaks, where that is written, and what breaks it here.
 fn refusal(reproduction: &Reproduction, rule: &str) -> String {
-    let Some(rule) = Rule::ALL.iter().copied().find(|known| known.name() == rule) else {
+    let Some(rule) = Rule::named(rule) else {
         return format!("A refusal before the model runs, because the graph breaks {}.", markdown_code(rule));
     };
     let shapes = |inputs: &Vec<Tensor>| inputs.iter().map(|input| input.shape.clone()).collect::<Vec<_>>();
