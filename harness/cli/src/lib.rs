@@ -46,6 +46,7 @@ mod sanitizer;
 mod targets;
 mod terminal;
 mod trust;
+mod whole_number;
 mod worker;
 
 use std::process::ExitCode;

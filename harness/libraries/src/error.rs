@@ -7,11 +7,14 @@ use crate::Product;
 pub enum Error {
     /// No package has this name.
     #[error(
-        "unknown library {name:?}: use one of {known}, or give the path of a wheel or of a folder of libraries"
+        "unknown library {name:?}: {}use one of {known}, or give the path of a wheel or of a folder of libraries",
+        similar.as_ref().map_or_else(String::new, |similar| format!("did you mean {similar}? "))
     )]
     UnknownPackage {
         /// The requested name.
         name: String,
+        /// The known name that is most like it; `None` if none is alike.
+        similar: Option<String>,
         /// The known names.
         known: String,
     },

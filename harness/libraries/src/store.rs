@@ -280,8 +280,17 @@ fn unknown(name: &str) -> Error {
     let packages = PACKAGES.iter().map(|package| package.name.to_owned());
     let environments = ENVIRONMENTS.iter().map(|environment| environment.product.to_string());
     let known: Vec<String> = packages.chain(environments).collect();
-    Error::UnknownPackage { name: name.to_owned(), known: known.join(", ") }
+    // newer releases stand first and win ties
+    let alike = known.iter().rev().map(|known| (strsim::jaro_winkler(known, name), known));
+    let most_alike = alike
+        .filter(|(similarity, _)| *similarity >= ALIKE)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let similar = most_alike.map(|(_, known)| known.clone());
+    Error::UnknownPackage { name: name.to_owned(), similar, known: known.join(", ") }
 }
+
+/// How alike two names are at least for one to be suggested in place of the other, from 0 to 1.
+const ALIKE: f64 = 0.85;
 
 /// A sort key that orders `8.10` after `8.9`.
 fn version_key(version: &str) -> Vec<u64> {
@@ -310,6 +319,14 @@ mod tests {
     fn error_of_unknown_name_lists_the_known_ones() {
         let message = Store::at("/nowhere").find("tensorflow-9.9").unwrap_err().to_string();
         assert!(message.contains("\"tensorflow-9.9\"") && message.contains("tensorrt-rtx-1.7"), "{message}");
+    }
+
+    #[test]
+    fn error_of_misspelled_name_suggests_the_newest_release() {
+        let message = |name: &str| Store::at("/nowhere").find(name).unwrap_err().to_string();
+        assert!(message("tensorr-rtx").contains(": did you mean tensorrt-rtx-1.7? use one of "));
+        assert!(message("onnxruntim").contains(": did you mean onnxruntime? use one of "));
+        assert!(!message("xyz").contains("did you mean"), "{}", message("xyz"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     Exit, Failure,
     output::{line, note, print},
     paint,
+    whole_number::whole_number,
     worker::worker_for,
 };
 
@@ -27,7 +28,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "N,M", requires = "backends")]
     processes: Vec<Jobs>,
     /// Maximum number of cases per measurement; a campaign ignores it if --time is given
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = whole_number::<u64>)]
     cases: u64,
     /// Maximum time per measurement, not counting start-up: 20s, 8m
     #[arg(long, value_parser = seconds)]
@@ -36,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', default_values_t = [Family::Conv, Family::Deconv])]
     family: Vec<Family>,
     /// Seed of the generators
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole_number::<u64>)]
     seed: u64,
     /// Worker processes of each backend, and threads of the bare loop [default: one per core]
     #[arg(long)]

@@ -38,6 +38,7 @@ use crate::{
     resumption::Resumption,
     run_log::RunLog,
     trust::TrustArguments,
+    whole_number::whole_number,
     worker::worker_with,
 };
 
@@ -63,13 +64,13 @@ pub struct Arguments {
     #[arg(long)]
     distribution: Option<Distribution>,
     /// Stop after N cases
-    #[arg(long, conflicts_with = "time", value_name = "N")]
+    #[arg(long, conflicts_with = "time", value_name = "N", value_parser = whole_number::<u64>)]
     cases: Option<u64>,
     /// Stop after this time: 90s, 30m, 8h [default: 60s]
     #[arg(long, value_parser = seconds)]
     time: Option<u64>,
     /// Seed of the generators [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = whole_number::<u64>)]
     seed: Option<u64>,
     /// Worker processes per backend [default: scales with load and memory, up to one per core]
     #[arg(long)]
@@ -80,7 +81,7 @@ pub struct Arguments {
     ladder: Option<Ladder>,
     /// Also run every case on N derivatives of each TensorRT variant, with options drawn from `twinfer backends options`; a
     /// finding that only these show is reported with the fewest options that reproduce it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>)]
     sample_options: Option<usize>,
     /// GPUs to use, separated by commas; each worker uses one
     #[arg(long, value_name = "0,1")]

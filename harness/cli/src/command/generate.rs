@@ -9,6 +9,7 @@ use crate::{
     Exit, Failure,
     out_folder::is_free_but_for,
     output::{note, write},
+    whole_number::whole_number,
 };
 
 #[derive(Debug, Args)]
@@ -26,10 +27,10 @@ pub struct Arguments {
     #[arg(long, default_value_t = Distribution::Full)]
     distribution: Distribution,
     /// Cases per family
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = whole_number::<u64>)]
     cases: u64,
     /// Seed of the generators
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole_number::<u64>)]
     seed: u64,
 }
 
