@@ -5,6 +5,7 @@ use crate::{
     arithmetic::ErrorModel as _,
     elementwise::{integer_range, open_where_nan},
     grid::Grid,
+    rounding::rounding_to,
     rules::{self, Entry},
     special::Special,
     value::Value,
@@ -111,6 +112,14 @@ impl IntegerConversion {
         match self.overflow {
             Overflow::Saturates => format!("rounds {}{shifted}", self.rounding.clause()),
             overflow => overflow.clause().to_owned(),
+        }
+    }
+
+    /// An element of a type divided by its scale. What saturates in 32 bits was divided in that type, where the quotient may overflow.
+    fn quotient(self, element: f64, scale: f64, dtype: DataType) -> f64 {
+        match self.overflow {
+            Overflow::SaturatesInt32 => rounding_to(dtype)(element / scale),
+            _ => element / scale,
         }
     }
 
@@ -306,7 +315,7 @@ fn other_sign(lowest: f64) -> f64 {
 }
 
 /// An integer in 32 bits, the lowest one if it does not fit.
-fn lowest_int32_beyond(integer: f64) -> i32 {
+pub fn lowest_int32_beyond(integer: f64) -> i32 {
     let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&integer);
     if fits { integer as i32 } else { i32::MIN }
 }
@@ -399,7 +408,7 @@ pub fn quantize(x: &Value, parameters: &Parameters, dtype: DataType) -> (Value, 
     let mut errors = Vec::with_capacity(x.elements.len());
     for (place, at) in parameters.along(x).enumerate() {
         let quantized = |scaled: f64| conversion.integer(scaled, at.zero_point, range);
-        let scaled = x.elements[place] / at.scale;
+        let scaled = conversion.quotient(x.elements[place], at.scale, x.dtype);
         let error = scaled_error(x.error_at(place), scaled, &at, unit_roundoff);
         let element = quantized(scaled);
         elements.push(element);

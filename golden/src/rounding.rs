@@ -1,6 +1,17 @@
 //! Rounding to narrower floating-point types, to nearest and half to even.
 
 use half::{bf16, f16};
+use twinfer_onnx::DataType;
+
+/// Rounds to a floating-point type; leaves numbers of other types as they are.
+pub fn rounding_to(dtype: DataType) -> fn(f64) -> f64 {
+    match dtype {
+        DataType::Float => |x| f64::from(x as f32),
+        DataType::Float16 => to_half,
+        DataType::Bfloat16 => to_bfloat16,
+        _ => |x| x,
+    }
+}
 
 pub fn to_half(x: f64) -> f64 {
     f16::from_f64(x).to_f64()

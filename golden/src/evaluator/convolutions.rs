@@ -8,7 +8,8 @@ use crate::{
     convolution::{Connectivity, Convolution, WeightLayout},
     elementwise::add,
     integer_operand::Integers,
-    quantization::{dequantize, quantize},
+    quantization::{dequantize, lowest_int32_beyond, quantize},
+    rounding::rounding_to,
     rules,
     semantics::Bias,
     taps::{Direction, Fill, Reach, Taps},
@@ -170,18 +171,22 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The bias rounded to whole products of the operands' scales; `None` unless both operands are dequantized.
+    /// The bias rounded to whole products of the operands' scales, if both operands are dequantized, the data with one scale, and the weights with
+    /// one or with one per output channel. Computed in the type of the bias, as backends do, because quotients lie close to ties; a 32-bit integer
+    /// counts the steps.
     fn in_product_steps<'b>(&self, node: &Node, bias: &'b Value) -> Cow<'b, Value> {
         let (Some(x), (_, Some(w))) = (self.scale_behind(&node.inputs[0]), self.weights(node)) else {
             return Cow::Borrowed(bias);
         };
-        if x.elements.len() != 1 || w.scale.elements.is_empty() {
+        if x.elements.len() != 1 || ![1, bias.elements.len()].contains(&w.scale.elements.len()) {
             return Cow::Borrowed(bias);
         }
+        let rounded = rounding_to(bias.dtype);
         let mut weight_scales = w.scale.elements.iter().cycle();
         Cow::Owned(bias.map(|bias| {
-            let step = x.elements[0] * weight_scales.next().copied().unwrap_or(1.0);
-            (bias / step).round_ties_even() * step
+            let step = rounded(x.elements[0] * weight_scales.next().copied().unwrap_or(1.0));
+            let steps = lowest_int32_beyond(rounded(bias / step).round_ties_even());
+            rounded(f64::from(steps) * step)
         }))
     }
 
@@ -193,6 +198,15 @@ impl Evaluator<'_> {
         }
         let scale = self.values.get(next.inputs.get(1)?.as_str())?;
         (matches!(next.op, Op::QuantizeLinear(_)) && scale.elements.len() == 1).then_some(next)
+    }
+
+    /// Whether a QuantizeLinear alone reads the result of `node`, perhaps behind activations.
+    pub(super) fn leads_to_quantizer(&self, node: &Node) -> bool {
+        let mut reader = only_reader(self.graph, &node.outputs[0]);
+        while let Some(activation) = reader.filter(|reader| matches!(reader.op, Op::Relu | Op::Clip)) {
+            reader = only_reader(self.graph, &activation.outputs[0]);
+        }
+        reader.is_some_and(|reader| matches!(reader.op, Op::QuantizeLinear(_)))
     }
 
     /// The sum quantized by `quantizer` and dequantized, and then the bias, rounded to the same steps.

@@ -51,12 +51,16 @@ impl Evaluator<'_> {
 
     /// Constant weights that the graph does not quantize but a mutant does.
     fn quantized_weights(&self, node: &Node) -> Option<Integers<'static>> {
-        let name = node.inputs[1].as_str();
-        let is_constant = self.producer(name).is_none() && self.origins.get(name) == Some(&Origin::Constant);
-        let is_meant = self.semantics.float_weights == FloatWeights::Quantized && is_constant;
+        let is_constant = |name: &String| self.origins.get(name.as_str()) == Some(&Origin::Constant);
+        // backends compute beforehand what depends on no input; a bias that is not constant keeps them from quantizing the weights, too
+        let is_meant = self.semantics.float_weights == FloatWeights::Quantized
+            && is_constant(&node.inputs[1])
+            && node.inputs.get(2).is_none_or(|bias| bias.is_empty() || is_constant(bias));
         let weights = Some(self.input(node, 1)).filter(|w| is_meant && w.dtype == DataType::Float)?;
-        self.integers_behind(&node.inputs[0])?;
-        self.requantizer(node)?;
+        let has_one_scale = self.scale_behind(&node.inputs[0])?.elements.len() == 1;
+        if !has_one_scale || !self.leads_to_quantizer(node) {
+            return None;
+        }
         let Range { scale, zero_point } = Range::of(&weights.elements);
         let given = |dtype, x| self.scalar(dtype, x).map(Cow::Owned);
         let integers = weights.elements.iter().map(|x| Range { scale, zero_point }.integer(*x)).collect();

@@ -5,6 +5,7 @@ use twinfer_onnx::{
 };
 
 /// A graph under construction, of one input X.
+#[derive(Clone)]
 pub struct Sketch {
     graph: Graph,
 }

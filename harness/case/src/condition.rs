@@ -84,7 +84,8 @@ pub enum Condition {
     AddedBias,
     /// The convolution has one output channel.
     OneOutputChannel,
-    /// The data is an output of a `DequantizeLinear`, and the weights are a float initializer.
+    /// The data is an output of a `DequantizeLinear`, and the weights are floats that depend on no input of the graph and are no output of a
+    /// `DequantizeLinear`.
     FloatWeights,
     /// The data was quantized to one type and the result is quantized to another.
     RequantizedAsOtherType,

@@ -145,8 +145,11 @@ pub fn has_float_bias(graph: &Graph, node: &Node) -> bool {
 }
 
 pub fn has_float_weights(graph: &Graph, node: &Node) -> bool {
-    let weights = initializer(graph, node, 1);
-    operand(graph, node, 0).is_some() && weights.is_some_and(|weights| weights.dtype() == DataType::Float)
+    // weights have the type of the data, which is that of its scale
+    let is_float = |data: Quantizer<'_>| data.scale.is_none_or(|scale| scale.dtype() == DataType::Float);
+    operand(graph, node, 0).is_some_and(is_float)
+        && operand(graph, node, 1).is_none()
+        && node.input(1).is_some_and(|weights| !depends_on_input(graph, weights))
 }
 
 pub fn is_requantized_as_other_type(graph: &Graph, node: &Node) -> bool {

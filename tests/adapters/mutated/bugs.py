@@ -376,10 +376,11 @@ def narrow_range(step):
 INT32 = numpy.iinfo(numpy.int32)
 
 
-def quantize_through_int32(step, hold):
+def quantize_through_int32(step, hold, divided_in=numpy.float64):
     """Quantizes to what `hold` makes of the integers in 32 bits, plus the zero point with wraparound."""
     x, (scale, zero_point) = step.inputs[0], parameters(step)
-    integers = numpy.rint(x.astype(numpy.float64) / scale.astype(numpy.float64))
+    with numpy.errstate(over="ignore"):
+        integers = numpy.rint(x.astype(divided_in) / scale.astype(divided_in)).astype(numpy.float64)
     limits = numpy.iinfo(zero_point.dtype)
     sums = (hold(integers).astype(numpy.int64) + zero_point.astype(numpy.int64)).astype(numpy.int32)
     step.result = numpy.clip(sums, limits.min, limits.max).astype(zero_point.dtype)
@@ -393,7 +394,8 @@ def quantized_through_int32(step):
 
 @bug("QuantizeLinear")
 def quantized_through_saturating_int32(step):
-    quantize_through_int32(step, lambda integers: numpy.clip(integers, INT32.min, INT32.max))
+    hold = lambda integers: numpy.clip(integers, INT32.min, INT32.max)
+    quantize_through_int32(step, hold, divided_in=step.inputs[0].dtype)
 
 
 def scale_behind(step, place):
@@ -407,14 +409,29 @@ def scale_behind(step, place):
 @bug(*CONVOLUTIONS)
 def bias_in_product_steps(step):
     x, w = scale_behind(step, 0), scale_behind(step, 1)
-    if step.bias is not None and x is not None and w is not None and x.size == 1:
-        one = (x.reshape(()) * numpy.resize(w, step.bias.shape)).astype(numpy.float64)
-        step.bias = (numpy.rint(step.bias / one) * one).astype(step.bias.dtype)
+    if step.bias is not None and x is not None and w is not None and x.size == 1 and w.size in (1, step.bias.size):
+        with numpy.errstate(over="ignore"):
+            one = x.reshape(()) * numpy.resize(w, step.bias.shape)
+            steps = numpy.rint(step.bias / one).astype(numpy.float64)
+        steps = numpy.where((steps >= INT32.min) & (steps <= INT32.max), steps, INT32.min)
+        step.bias = (steps * one).astype(step.bias.dtype)
+
+
+def takers_of(step, name):
+    return [node for node in step.session.model.graph.node if name in node.input]
+
+
+def leads_to_quantizer(step):
+    """Whether a QuantizeLinear is the only reader of the result, possibly through activations."""
+    takers = takers_of(step, step.node.output[0])
+    while len(takers) == 1 and takers[0].op_type in ("Relu", "Clip"):
+        takers = takers_of(step, takers[0].output[0])
+    return len(takers) == 1 and takers[0].op_type == "QuantizeLinear"
 
 
 def requantizer(step):
     """The QuantizeLinear with one scale that is the only reader of the result, possibly through a Relu, or None."""
-    takes = lambda name: [node for node in step.session.model.graph.node if name in node.input]
+    takes = lambda name: takers_of(step, name)
     takers = takes(step.node.output[0])
     if len(takers) == 1 and takers[0].op_type == "Relu":
         takers = takes(takers[0].output[0])
@@ -439,9 +456,12 @@ def bias_after_requantization(step):
 
 @bug(*CONVOLUTIONS)
 def float_weights_quantized(step):
-    w = step.inputs[1]
-    is_constant = step.producer(1) is None and step.session.origins[step.node.input[1]] == Origin.CONSTANT
-    if not is_constant or w.dtype != numpy.float32 or scale_behind(step, 0) is None or requantizer(step) is None:
+    w, scale = step.inputs[1], scale_behind(step, 0)
+    if not all(step.origin_of(name) is Origin.CONSTANT for name in step.node.input[1:] if name):
+        return
+    if w.dtype != numpy.float32 or scale_behind(step, 1) is not None or scale is None or scale.size != 1:
+        return
+    if not leads_to_quantizer(step):
         return
     least, largest = w.min(initial=0), w.max(initial=0)
     scale = (largest - least) / numpy.float32(255)
