@@ -1,6 +1,7 @@
 //! Float weights and biases that ONNX Runtime quantizes between quantizers, and those that it leaves alone.
 
 #[path = "support/sketch.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
 mod sketch;
 
 use sketch::{Parameters, Sketch, per_axis, per_tensor};
@@ -49,7 +50,7 @@ impl Between {
         sketch.finish(&y)
     }
 
-    fn is_changed_by(self, mutant: Mutant) -> bool {
+    fn changes_under(self, mutant: Mutant) -> bool {
         let graph = self.graph();
         result(&graph, &[], &[]) != result(&graph, &[], &[mutant])
     }
@@ -86,7 +87,7 @@ fn weights_are_quantized_wherever_they_are_computed_beforehand() {
 #[test]
 fn weights_are_quantized_if_at_most_activations_precede_the_quantizer() {
     let is_changed = |activation| {
-        Between { activation, ..Between::default() }.is_changed_by(Mutant::FloatWeightsQuantized)
+        Between { activation, ..Between::default() }.changes_under(Mutant::FloatWeightsQuantized)
     };
     assert!(is_changed(None) && is_changed(Some(Op::Relu)) && is_changed(Some(Op::Clip)));
     assert!(!is_changed(Some(Op::Identity)));
@@ -95,7 +96,7 @@ fn weights_are_quantized_if_at_most_activations_precede_the_quantizer() {
 #[test]
 fn weights_are_not_quantized_beside_a_computed_bias() {
     let biased = || Between { bias: Some(1.0), ..Between::default() };
-    assert!(biased().is_changed_by(Mutant::FloatWeightsQuantized));
+    assert!(biased().changes_under(Mutant::FloatWeightsQuantized));
     let mut graph = biased().graph();
     let is_conv = |node: &&Node| matches!(node.op, Op::Conv(_));
     let bias = graph.nodes.iter().find(is_conv).expect("it has a Conv").inputs[2].clone();
@@ -115,11 +116,11 @@ fn bias_is_rounded_in_its_type_to_steps_that_32_bits_count() {
         let w = sketch.quantized(&w, &per_tensor(DataType::Int8, weights, 0.0));
         let b = sketch.constant(DataType::Float, &[1], &[bias]);
         let y = sketch.node(Op::Conv(Conv::default()), &[&x, &w, &b]);
-        result(&sketch.finish(&y), &[], &[Mutant::BiasInProductSteps])[0]
+        result(&sketch.finish(&y), &[], &[Mutant::BiasInProductSteps])
     };
-    assert_eq!(rounded(0.5, 0.25, 1.2), 1.25);
+    assert_eq!(rounded(0.5, 0.25, 1.2), [1.25; 3]);
     // 2 to the 40th steps of 2 to the -20th
-    assert_eq!(rounded(0.000_976_562_5, 0.000_976_562_5, 1_048_576.0), -2048.0);
+    assert_eq!(rounded(0.000_976_562_5, 0.000_976_562_5, 1_048_576.0), [-2048.0; 3]);
 }
 
 #[test]
