@@ -68,11 +68,23 @@ pub(crate) fn explanation(finding: &Finding) -> Option<String> {
 
 /// The mutants alone, as older findings hold them.
 fn mutants(finding: &Finding) -> Option<String> {
-    match (finding.diagnosis.as_slice(), finding.kind) {
-        ([], Kind::WrongValues) => Some("unexplained".to_owned()),
-        ([], _) => None,
-        ([one], _) => Some(one.clone()),
-        (several, _) => Some(format!("one of: {}", several.join(", "))),
+    let unexplained = (finding.kind == Kind::WrongValues).then(|| "unexplained".to_owned());
+    one_of(&finding.diagnosis, ", ").or(unexplained)
+}
+
+/// What the mutants that explain it change, such as `the bias is not added`, or their names in older findings; `None` if nothing explains it.
+pub(crate) fn cause(finding: &Finding) -> Option<String> {
+    let Some(diagnosis) = finding.detailed_diagnosis() else { return one_of(&finding.diagnosis, ", ") };
+    let clauses: Vec<_> = diagnosis.mutants.iter().map(|mutant| mutant.clause.clone()).collect();
+    one_of(&clauses, "; ")
+}
+
+/// The only alternative, or all of them; `None` if there are none.
+fn one_of(alternatives: &[String], separator: &str) -> Option<String> {
+    match alternatives {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("one of: {}", several.join(separator))),
     }
 }
 

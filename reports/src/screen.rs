@@ -134,6 +134,7 @@ fn not_judged(variant: &VariantSummary) -> u64 {
     variant.cases().saturating_sub(variant.conforms + diverging(variant))
 }
 
+/// What it is, what differs, and why, or when if nothing explains it, or the model if no condition was found either.
 fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDING] {
     let ReportedFinding { slug, finding, .. } = found;
     let severity = found.severity();
@@ -147,12 +148,11 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
     let mark = if severity.is_bug() { Styled::bad(mark) } else { Styled::bold(mark) };
     let cases = counted(report.cases_of(slug), "case", "cases");
     let where_ = format!(" · {} · {cases} · {}", finding.signature.backend.label(), id(report, slug));
-    let condition = match finding.trigger.as_ref().and_then(Trigger::remark) {
-        Some(remark) => format!("when: {remark}"),
-        None => format!("model: {}", finding.graph),
-    };
+    let because = findings::cause(finding).map(|cause| format!("because: {cause}"));
+    let when = || Some(format!("when: {}", finding.trigger.as_ref().and_then(Trigger::remark)?));
+    let last = because.or_else(when).unwrap_or_else(|| format!("model: {}", finding.graph));
     let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));
-    [Styled::plain("  ") + mark + Styled::dim(where_), line(&findings::detail(finding)), line(&condition)]
+    [Styled::plain("  ") + mark + Styled::dim(where_), line(&findings::detail(finding)), line(&last)]
 }
 
 /// The report as a page, and the next step.

@@ -14,8 +14,8 @@ use std::{
 };
 
 use twinfer_case::{
-    Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, RunEnd, SegmentCounts,
-    Signature, StartingWorkers, Summary, VariantRecord, Verdict,
+    Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, ReproducingMutant, RunEnd,
+    SegmentCounts, Signature, StartingWorkers, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
@@ -52,6 +52,36 @@ fn first_screen_fits_a_terminal() {
     assert!((24..=40).contains(&text.lines().count()), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains(" more findings and 335 known findings: twinfer report runs/0001"), "{text}");
+}
+
+#[test]
+fn first_screen_says_why_or_else_when_or_else_where() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    let mut found = report.findings.swap_remove(1);
+    found.new = true;
+    report.findings = vec![found];
+    let changes: [fn(&mut Finding); 6] = [
+        |_| (),
+        |finding| mutants_of(finding).truncate(1),
+        |finding| mutants_of(finding).clear(),
+        // as older findings are
+        |finding| finding.divergences[0].diagnosis = None,
+        |finding| finding.diagnosis.clear(),
+        |finding| finding.trigger = None,
+    ];
+    let last_lines = changes.map(|change| {
+        change(&mut report.findings[0].finding);
+        let text = first_screen(&report, "runs/0001");
+        let lines: Vec<_> = text.lines().skip_while(|line| !line.contains(" · ")).collect();
+        assert_eq!(lines[3], "", "a finding has three lines\n{text}");
+        lines[2].to_owned()
+    });
+    insta::assert_snapshot!(last_lines.join("\n"));
+}
+
+fn mutants_of(finding: &mut Finding) -> &mut Vec<ReproducingMutant> {
+    &mut finding.divergences[0].diagnosis.as_mut().unwrap().mutants
 }
 
 #[test]
