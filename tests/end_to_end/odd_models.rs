@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use twinfer_onnx::{DataType, Dim, Graph, Node, Op, ValueInfo};
+use twinfer_onnx::{DataType, Dim, Graph, LeakyRelu, Node, Op, ValueInfo};
 use twinfer_tests::Outcome;
 
 use crate::twinfer;
@@ -18,6 +18,11 @@ fn relu(name: &str, input: &str, output: &str) -> Node {
 
 /// Checks a Relu with ONNX Runtime, after a change.
 fn check(change: impl FnOnce(&mut Graph)) -> Outcome {
+    check_encoded(change, |_| {})
+}
+
+/// The same, after a change of the bytes of the model, too.
+fn check_encoded(change: impl FnOnce(&mut Graph), change_bytes: impl FnOnce(&mut Vec<u8>)) -> Outcome {
     let mut graph = Graph {
         opset: 17,
         inputs: vec![value("x")],
@@ -28,8 +33,23 @@ fn check(change: impl FnOnce(&mut Graph)) -> Outcome {
     change(&mut graph);
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model.onnx");
-    fs::write(&model, graph.encode()).unwrap();
+    let mut bytes = graph.encode();
+    change_bytes(&mut bytes);
+    fs::write(&model, bytes).unwrap();
     twinfer(&["check", model.to_str().unwrap(), "--backends", "golden,ort:cpu", "--cases", "2"]).run()
+}
+
+#[test]
+fn attribute_that_onnx_does_not_define_makes_model_invalid() {
+    let leaky = |graph: &mut Graph| graph.nodes[0].op = Op::LeakyRelu(LeakyRelu { alpha: Some(0.5) });
+    let misspell = |bytes: &mut Vec<u8>| {
+        let place = bytes.windows(5).position(|name| name == b"alpha").unwrap();
+        bytes[place..place + 5].copy_from_slice(b"alfas");
+    };
+    let outcome = check_encoded(leaky, misspell);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    let refusal = "the model is invalid: node \"node\" (LeakyRelu): ONNX defines no attribute \"alfas\"";
+    assert!(outcome.stderr.contains(refusal), "{}", outcome.stderr);
 }
 
 #[test]

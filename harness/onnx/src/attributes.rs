@@ -1,11 +1,25 @@
 //! The attributes of each operator as ONNX writes them.
 
 use crate::{
-    AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DecodeError, DequantizeLinear,
-    LeakyRelu, MaxPool, Op, QuantizeLinear, Tensor, Transpose, Unsupported,
+    AttributeFault, AutoPad, AveragePool, BatchNormalization, Concat, Conv, ConvTranspose, DecodeError,
+    DequantizeLinear, LeakyRelu, MaxPool, Op, QuantizeLinear, Tensor, Transpose, Unsupported,
     proto::{AttributeProto, attribute_type},
     tensor_proto::encoded,
 };
+
+/// Attributes that ONNX defines for the operators in some of the operator sets that are read, and that the graph types cannot hold.
+/// Source: onnx/docs/Operators.md and onnx/docs/Changelog.md.
+const UNREPRESENTED: [(&str, &str); 9] = [
+    ("BatchNormalization", "spatial"),
+    ("Clip", "max"),
+    ("Clip", "min"),
+    ("DequantizeLinear", "block_size"),
+    ("DequantizeLinear", "output_dtype"),
+    ("QuantizeLinear", "block_size"),
+    ("QuantizeLinear", "output_dtype"),
+    ("QuantizeLinear", "precision"),
+    ("QuantizeLinear", "saturate"),
+];
 
 /// The attributes that are present, in alphabetical order.
 pub fn write(op: &Op) -> Vec<AttributeProto> {
@@ -179,7 +193,11 @@ impl Given<'_> {
             return Ok(None);
         };
         let attribute = self.attributes.swap_remove(place);
-        if attribute.r#type == r#type { Ok(Some(attribute)) } else { Err(self.unsupported(name)) }
+        if attribute.r#type == r#type {
+            Ok(Some(attribute))
+        } else {
+            Err(self.invalid(AttributeFault::WrongType(name.to_owned())))
+        }
     }
 
     fn float(&mut self, name: &str) -> Result<Option<f32>, DecodeError> {
@@ -201,7 +219,10 @@ impl Given<'_> {
         let text = attribute.s.unwrap_or_default();
         match AutoPad::ALL.into_iter().find(|auto_pad| auto_pad.as_str().as_bytes() == text) {
             Some(auto_pad) => Ok(Some(auto_pad)),
-            None => Err(self.unsupported("auto_pad")),
+            None => Err(self.invalid(AttributeFault::UndefinedValue {
+                attribute: "auto_pad".to_owned(),
+                value: String::from_utf8_lossy(&text).into_owned(),
+            })),
         }
     }
 
@@ -215,10 +236,20 @@ impl Given<'_> {
     }
 
     fn none_left(&self) -> Result<(), DecodeError> {
+        let is_defined =
+            |attribute: &AttributeProto| UNREPRESENTED.contains(&(self.op_type, attribute.name.as_str()));
+        if let Some(undefined) = self.attributes.iter().find(|attribute| !is_defined(attribute)) {
+            return Err(self.invalid(AttributeFault::Undefined(undefined.name.clone())));
+        }
         match self.attributes.first() {
             None => Ok(()),
             Some(attribute) => Err(self.unsupported(&attribute.name)),
         }
+    }
+
+    fn invalid(&self, fault: AttributeFault) -> DecodeError {
+        let (node, op_type) = (self.node.to_owned(), self.op_type.to_owned());
+        DecodeError::InvalidAttribute { node, op_type, fault }
     }
 
     fn unsupported(&self, attribute: &str) -> DecodeError {

@@ -128,7 +128,10 @@ pub fn initializer(proto: TensorProto) -> Result<Initializer, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{AttributeProto, FunctionProto, TensorTypeProto, TypeProto};
+    use crate::{
+        AttributeFault,
+        proto::{AttributeProto, FunctionProto, TensorTypeProto, TypeProto},
+    };
 
     fn node_proto(op_type: &str) -> NodeProto {
         let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
@@ -168,6 +171,15 @@ mod tests {
         }
     }
 
+    /// What is wrong with the attribute of a node of this operator.
+    fn fault(op_type: &str, attribute: AttributeProto) -> AttributeFault {
+        let node = NodeProto { attribute: vec![attribute], ..node_proto(op_type) };
+        match model(|_, graph| graph.node = vec![node]) {
+            Err(DecodeError::InvalidAttribute { fault, .. }) => fault,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn what_the_graph_cannot_hold_is_unsupported_and_named() {
         assert_eq!(
@@ -178,11 +190,11 @@ mod tests {
             unsupported(|_, graph| graph.node[0].domain = "com.microsoft".to_owned()),
             Unsupported::Domain("com.microsoft".to_owned())
         );
-        let attribute =
-            AttributeProto { name: "alpha".to_owned(), f: Some(1.0), r#type: 1, ..Default::default() };
+        let max = AttributeProto { name: "max".to_owned(), f: Some(1.0), r#type: 1, ..Default::default() };
+        let clip = NodeProto { attribute: vec![max], ..node_proto("Clip") };
         assert!(matches!(
-            unsupported(|_, graph| graph.node[0].attribute = vec![attribute]),
-            Unsupported::Attribute { attribute, .. } if attribute == "alpha"
+            unsupported(|_, graph| graph.node = vec![clip]),
+            Unsupported::Attribute { attribute, .. } if attribute == "max"
         ));
         assert!(matches!(
             unsupported(|_, graph| graph.node[0].output.push("z".to_owned())),
@@ -248,17 +260,16 @@ mod tests {
     }
 
     #[test]
-    fn an_auto_pad_that_onnx_does_not_know_is_unsupported() {
-        let auto_pad = AttributeProto {
-            name: "auto_pad".to_owned(),
-            s: Some(b"SAME".to_vec()),
-            r#type: 3,
-            ..Default::default()
-        };
-        let reason = unsupported(|_, graph| {
-            graph.node = vec![NodeProto { attribute: vec![auto_pad], ..node_proto("Conv") }];
-        });
-        assert!(matches!(reason, Unsupported::Attribute { attribute, .. } if attribute == "auto_pad"));
+    fn attributes_that_onnx_does_not_define_so_are_invalid() {
+        let named = |name: &str| AttributeProto { name: name.to_owned(), ..Default::default() };
+        let text = AttributeProto { s: Some(b"SAME".to_vec()), r#type: 3, ..named("auto_pad") };
+        let undefined =
+            AttributeFault::UndefinedValue { attribute: "auto_pad".to_owned(), value: "SAME".to_owned() };
+        assert_eq!(fault("Conv", text), undefined);
+        let float = AttributeProto { f: Some(1.5), r#type: 1, ..named("strides") };
+        assert_eq!(fault("Conv", float), AttributeFault::WrongType("strides".to_owned()));
+        let misspelled = AttributeProto { ints: vec![2], r#type: 7, ..named("stride") };
+        assert_eq!(fault("Conv", misspelled), AttributeFault::Undefined("stride".to_owned()));
     }
 
     #[test]

@@ -28,6 +28,16 @@ pub enum DecodeError {
         /// The attribute.
         attribute: &'static str,
     },
+    /// A node with an attribute that ONNX does not define for its operator, or defines otherwise.
+    #[error("node {node:?} ({op_type}): {fault}")]
+    InvalidAttribute {
+        /// The node's name.
+        node: String,
+        /// The node's operator.
+        op_type: String,
+        /// What is wrong with the attribute.
+        fault: AttributeFault,
+    },
     /// An extent below zero.
     #[error("value {0:?} has a negative extent")]
     NegativeExtent(String),
@@ -44,6 +54,25 @@ pub enum DecodeError {
     Unsupported(#[from] Unsupported),
 }
 
+/// Why an attribute is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AttributeFault {
+    /// No version of the operator has it.
+    #[error("ONNX defines no attribute {0:?} for this operator")]
+    Undefined(String),
+    /// It has another type than in ONNX.
+    #[error("the attribute {0} has a type that ONNX does not give it")]
+    WrongType(String),
+    /// It is an enumeration, and its text is none of the values.
+    #[error("the attribute {attribute} is {value:?}, which is no value that ONNX defines")]
+    UndefinedValue {
+        /// The attribute.
+        attribute: String,
+        /// Its text.
+        value: String,
+    },
+}
+
 /// Something valid in ONNX that a [`Graph`](crate::Graph) cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each field is")]
@@ -54,7 +83,7 @@ pub enum Unsupported {
     Domain(String),
     #[error("golden does not support operator set {0}, only {MIN_OPSET} to {MAX_OPSET}")]
     Opset(i64),
-    #[error("node {node:?}: attribute {attribute} of {op_type} is unknown or of an unknown type or value")]
+    #[error("node {node:?}: golden does not support the attribute {attribute} of {op_type}")]
     Attribute { node: String, op_type: String, attribute: String },
     #[error("node {node:?}: twinfer knows {op_type} with one output only")]
     OptionalOutputs { node: String, op_type: String },

@@ -62,7 +62,7 @@ mod window;
 mod written_attribute;
 
 pub use dataflow::{Dataflow, FlowNode};
-pub use decode_error::{DecodeError, MAX_MODEL_BYTES, Unsupported};
+pub use decode_error::{AttributeFault, DecodeError, MAX_MODEL_BYTES, Unsupported};
 pub use dtype::DataType;
 pub use external_data::{ExternalData, with_external_data};
 pub use geometry::{Axis, Geometry};

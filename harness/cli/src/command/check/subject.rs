@@ -57,6 +57,9 @@ impl Subject {
                 let runs = inputs::runs(&interface.inputs, dims, *seed, *cases)?;
                 Ok(Self::opaque(model, interface, reason.to_string(), runs, *seed))
             }
+            Err(error @ DecodeError::InvalidAttribute { .. }) => {
+                Err(Failure::usage(format!("the model is invalid: {error}")))
+            }
             Err(error) => Err(undecodable(error)),
         }
     }
