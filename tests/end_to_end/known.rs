@@ -71,6 +71,21 @@ fn findings_of_known_run_are_not_new() {
 }
 
 /// Merges the campaign in `out`, which is the only shard.
+#[test]
+fn check_fails_for_findings_that_are_not_known_only() {
+    let (earlier, _) = fuzz("", Path::new(no_findings()));
+    let run = earlier.path().join("run");
+    let case = run.join("findings").join(&findings(&run)[0]).join("case.json");
+    let check = |known: &[&str]| {
+        twinfer(&[&["check", text(&case), "--backends", "golden,ort:cpu"], known].concat()).run()
+    };
+    let new = check(&[]);
+    assert_eq!(new.code, Some(1), "{}", new.shown());
+    let known = check(&["--known", text(&run)]);
+    assert_eq!(known.code, Some(0), "{}", known.shown());
+    assert!(known.stdout.starts_with("1 known finding\n"), "{}", known.stdout);
+}
+
 fn merge(out: &TempDir, configuration: &str) -> Outcome {
     let (whole, file) = (tempfile::tempdir().unwrap(), out.path().join("issues.toml"));
     fs::write(&file, configuration).unwrap();

@@ -27,6 +27,7 @@ mod formats;
 mod installation;
 mod interruption;
 mod issues;
+mod known;
 mod libraries;
 mod limits;
 mod machine;

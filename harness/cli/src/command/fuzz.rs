@@ -1,5 +1,4 @@
 use std::{
-    fs,
     num::NonZeroU64,
     path::{Path, PathBuf},
     time::Duration,
@@ -13,7 +12,7 @@ use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
 use twinfer_reports::{Format, Report, ReportedFinding, first_screen};
-use twinfer_store::{RunDirectory, has_finding, known_findings, read_run};
+use twinfer_store::{RunDirectory, read_run};
 #[cfg(feature = "fault-injection")]
 use twinfer_worker::FAULT_INJECTION_VARIABLE;
 use twinfer_workers::Deadlines;
@@ -27,6 +26,7 @@ use crate::{
     continuation::ContinuationArguments,
     formats::formats,
     issues::{Trials, resolve},
+    known::known_folders,
     libraries::verify_in_background,
     limits::LimitArguments,
     machine, mps,
@@ -197,7 +197,9 @@ fn recorded(directory: &RunDirectory) -> Result<RunInfo, Failure> {
     let run = read_run(directory.path())?;
     if run.families.is_empty() {
         let out = directory.path().display();
-        return Err(Failure::usage(format!("{out} holds a run of `twinfer check`: run that command again")));
+        return Err(Failure::usage(format!(
+            "{out} holds a run of `twinfer check`, which cannot be resumed: run that command again with another --out"
+        )));
     }
     Ok(run)
 }
@@ -356,23 +358,7 @@ fn known(given: &[PathBuf], recorded: Option<&Settings>) -> Result<Vec<PathBuf>,
         let default = PathBuf::from(KNOWN);
         return Ok(default.is_dir().then_some(default).into_iter().collect());
     }
-    given.iter().map(|folder| findings_in(folder)).collect()
-}
-
-/// The folder of findings in `folder` if that is a run directory, otherwise `folder` itself.
-fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
-    if !folder.is_dir() {
-        return Err(Failure::usage(format!(
-            "--known {}: no such folder: give a folder of findings, or leave the option out",
-            folder.display()
-        )));
-    }
-    let findings = known_findings(folder);
-    let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
-    if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {
-        note!("--known {}: none of its folders is a finding", folder.display());
-    }
-    Ok(findings)
+    known_folders(given)
 }
 
 fn families<'a>(arguments: &'a Arguments, configuration: &'a Configuration) -> &'a [Family] {

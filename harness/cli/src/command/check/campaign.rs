@@ -1,12 +1,12 @@
 //! A campaign over given cases instead of generated ones.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
 use twinfer_reports::{Report, Reporter};
-use twinfer_store::RunDirectory;
+use twinfer_store::{FindingsFolder, RunDirectory};
 use twinfer_targets::OpaqueModel;
 use twinfer_triage::Scrutiny;
 
@@ -18,12 +18,19 @@ use crate::{
     worker::{WorkerSettings, worker_with},
 };
 
-/// Runs `cases` on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the `checked`
-/// one, whose own cases these are, or that it lists beside its own, is not new, and its recurrence is what a variant was compared
-/// with, whatever its stage.
+/// What is checked.
+pub struct Checked<'a> {
+    pub cases: Vec<Case>,
+    /// The finding whose own cases these are.
+    pub finding: Option<&'a Finding>,
+    /// Folders of known findings.
+    pub known: Vec<PathBuf>,
+}
+
+/// Runs the cases on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the checked one, or
+/// that it lists beside its own, is not new, and its recurrence is what a variant was compared with, whatever its stage.
 pub fn run(
-    cases: Vec<Case>,
-    checked: Option<&Finding>,
+    Checked { cases, finding, known }: Checked<'_>,
     variants: Vec<TrustedVariant>,
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
@@ -36,6 +43,7 @@ pub fn run(
         budget: Budget::Cases(cases.len() as u64),
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
+        known,
         minimize: false,
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
@@ -50,7 +58,7 @@ pub fn run(
         }
         report.on_event(event);
     })?;
-    if let Some(checked) = checked {
+    if let Some(checked) = finding {
         recognize(&mut report, &records, checked);
     }
     Ok(report)
@@ -76,9 +84,11 @@ fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
     }
 }
 
-/// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`.
+/// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`. Those in the folders
+/// `known` are not new.
 pub fn compare(
     opaque: &OpaqueModel,
+    known: &[PathBuf],
     variants: &[TrustedVariant],
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
@@ -86,5 +96,14 @@ pub fn compare(
     let mut report = Report::default();
     let targets = targets::start(variants, settings)?;
     targets.compare(opaque, directory, &mut |event| report.on_event(event))?;
+    let mut signatures = Vec::new();
+    for folder in known {
+        signatures
+            .extend(FindingsFolder::at(folder).load()?.into_iter().map(|(finding, _)| finding.signature));
+    }
+    for found in report.findings.iter_mut().filter(|found| signatures.contains(&found.finding.signature)) {
+        found.new = false;
+        report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+    }
     Ok(report)
 }

@@ -13,9 +13,10 @@ use std::path::Path;
 use twinfer_store::{RunDirectory, without_recordings};
 
 pub use self::arguments::Arguments;
-use self::{collection::Collection, subject::Subject};
+use self::{campaign::Checked, collection::Collection, subject::Subject};
 use crate::{
     Exit, Failure, asked,
+    known::known_folders,
     output::{note, write},
     page,
     run_log::RunLog,
@@ -42,13 +43,17 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(dimensions) = advice.dimensions() {
         note!("{dimensions}");
     }
+    let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let mut report = match subject {
-        Subject::Cases(cases) => campaign::run(cases, None, variants, &directory, settings)?,
-        Subject::Finding(finding, cases) => {
-            campaign::run(cases, Some(&finding), variants, &directory, settings)?
+        Subject::Cases(cases) => {
+            campaign::run(Checked { cases, finding: None, known }, variants, &directory, settings)?
         }
-        Subject::Opaque(opaque) => campaign::compare(&opaque, &variants, &directory, settings)?,
+        Subject::Finding(finding, cases) => {
+            let checked = Checked { cases, finding: Some(&finding), known };
+            campaign::run(checked, variants, &directory, settings)?
+        }
+        Subject::Opaque(opaque) => campaign::compare(&opaque, &known, &variants, &directory, settings)?,
     };
     report.advice = advice.on(&report.summary);
     let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
