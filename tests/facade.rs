@@ -85,6 +85,7 @@ fn known_finding_fails_no_test() -> Result<(), Failed> {
         return Err(format!("{checked:?}").into());
     }
     let conformance = Conformance::of(&["ort:cpu"])?.with_known(&findings)?;
+    conformance.check(&case)?;
     Ok(conformance.check_all([case].into_iter().chain(conforming))?)
 }
 
@@ -136,8 +137,13 @@ fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
     {
         return Err(format!("{none}; {why}").into());
     }
-    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(conformance)));
-    if dropped.is_err() { Ok(()) } else { Err("the test passes".into()) }
+    let message = |conformance: Conformance| {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(conformance)));
+        dropped.err().and_then(|payload| payload.downcast::<String>().ok()).ok_or("the test passes")
+    };
+    let without_case = message(Conformance::of(&["ort:cpu,opt=off"])?)?;
+    let is_told = |message: &str| message.contains("create the Conformance after what failed");
+    if is_told(&without_case) && !is_told(&message(conformance)?) { Ok(()) } else { Err(without_case.into()) }
 }
 
 fn missing_library_is_an_error() -> Result<(), Failed> {

@@ -282,6 +282,10 @@ fn run_directory_is_not_overwritten() {
     let before = files(out.path());
     let again = fuzz(out.path(), &campaign);
     assert_eq!(again.code, Some(2), "{}", again.shown());
-    assert!(again.stderr.contains("already holds a run: give another --out, or resume"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("already holds a run: give another --out or remove the folder"),
+        "{}",
+        again.stderr
+    );
     assert!(files(out.path()) == before, "the run has changed");
 }

@@ -45,6 +45,11 @@ impl Comparisons {
         }
     }
 
+    /// Whether no case was recorded.
+    pub const fn is_empty(&self) -> bool {
+        self.compared == 0 && self.uncompared.is_empty()
+    }
+
     /// Why `variant` was compared on no case, one line per cause, the most frequent first; empty if it was compared.
     pub fn causes(&self, variant: &Variant) -> Vec<String> {
         if self.compared > 0 {

@@ -18,6 +18,9 @@ use twinfer_workers::Deadlines;
 
 use crate::{Error, Failure, Outputs, program};
 
+/// What to do if no case was checked: an error that a test returns before is not shown if a panic ends the test.
+const NO_CASE: &str = "\nno case was checked; if the test returned an error before, create the Conformance after what failed, so that the error is shown";
+
 /// Variants that are compared with golden case by case, each in a worker process of its own.
 ///
 /// A case need not be comparable: the specification may leave it open, or a backend documents that it does not support it. But a
@@ -48,20 +51,24 @@ impl Conformance {
         Ok(Self { targets, known: Vec::new(), comparisons, has_failed: AtomicBool::new(false) })
     }
 
-    /// Lets [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt` keeps findings, or
-    /// the run directory of a campaign.
+    /// Lets [`check`](Self::check) and [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt`
+    /// keeps findings, or the run directory of a campaign. Each case that diverges is reduced then, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
         let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load()?;
         self.known.extend(findings.into_iter().map(|(finding, _)| finding.signature));
         Ok(self)
     }
 
-    /// Fails with the case as it is if a variant diverges on it.
+    /// Fails with the case as it is if a variant diverges on it in a way that is not [known](Self::with_known).
     ///
     /// In a proptest this is the check to call: proptest makes the case smaller by checking smaller ones.
     pub fn check(&self, case: &Case) -> Result<(), Error> {
         let divergences = self.divergences(case)?;
-        if divergences.is_empty() {
+        let is_known = || match self.reduced(case)? {
+            Some((finding, _)) => Ok::<_, Error>(self.known.contains(&finding.signature)),
+            None => Ok(false),
+        };
+        if divergences.is_empty() || !self.known.is_empty() && is_known()? {
             return Ok(());
         }
         Err(self.failed(Failure { case: case.clone(), divergences }))
@@ -75,8 +82,7 @@ impl Conformance {
             if divergences.is_empty() {
                 continue;
             }
-            let reduced = self.targets.reduce(&case).inspect_err(|_| self.note_failure())?;
-            let failure = match reduced {
+            let failure = match self.reduced(&case)? {
                 Some((finding, _)) if self.known.contains(&finding.signature) => continue,
                 Some((Finding { divergences, .. }, case)) => Failure { case, divergences },
                 // it diverges only in a worker that has run other cases
@@ -85,6 +91,11 @@ impl Conformance {
             return Err(self.failed(failure));
         }
         Ok(())
+    }
+
+    /// The finding that a diverging case shows, and the smallest case that shows it; `None` if it does not diverge again.
+    fn reduced(&self, case: &Case) -> Result<Option<(Finding, Case)>, Error> {
+        Ok(self.targets.reduce(case).inspect_err(|_| self.note_failure())?)
     }
 
     /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden
@@ -140,6 +151,11 @@ impl Conformance {
         Error::Diverges(Box::new(failure))
     }
 
+    fn was_given_cases(&self) -> bool {
+        let comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
+        comparisons.iter().any(|(_, comparisons)| !comparisons.is_empty())
+    }
+
     fn note_failure(&self) {
         self.has_failed.store(true, Ordering::Relaxed);
     }
@@ -152,7 +168,8 @@ impl Drop for Conformance {
             return;
         }
         if let Err(error) = self.ensure_compared() {
-            panic!("{error}");
+            let advice = if self.was_given_cases() { "" } else { NO_CASE };
+            panic!("{error}{advice}");
         }
     }
 }

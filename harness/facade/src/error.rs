@@ -1,6 +1,7 @@
-use std::fmt;
+use std::{fmt, io};
 
 use twinfer_case::{InvalidVariant, Variant};
+use twinfer_onnx::{DecodeError, InvalidTensor};
 use twinfer_targets::TargetError;
 
 use crate::Failure;
@@ -28,6 +29,15 @@ pub enum Error {
     /// A library is not installed, or is damaged.
     #[error(transparent)]
     Library(#[from] twinfer_libraries::Error),
+    /// A model is not one that golden supports.
+    #[error(transparent)]
+    Model(#[from] DecodeError),
+    /// The elements of an input do not fit its shape.
+    #[error(transparent)]
+    Input(#[from] InvalidTensor),
+    /// A file that a test reads cannot be read, such as a model.
+    #[error(transparent)]
+    File(#[from] io::Error),
     /// There is no program to run as a worker.
     #[error(
         "no worker: the command twinfer is not on PATH: install it by `cargo install --locked --path harness/cli` in a clone of twinfer, set \

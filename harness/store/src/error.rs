@@ -73,7 +73,7 @@ pub enum StoreError {
     #[error("{} is not a finding of this run: move it out of the run directory, then resume with --resume", .0.display())]
     Obstructed(PathBuf),
     /// The directory for a new run holds another run.
-    #[error("{} already holds a run: give another --out, or resume a campaign with `twinfer fuzz --resume`", .0.display())]
+    #[error("{} already holds a run: give another --out or remove the folder; a campaign goes on with `twinfer fuzz --resume`", .0.display())]
     Occupied(PathBuf),
     /// The folder is not a run directory.
     #[error("cannot read {}: {source}: give the directory of a run, such as runs/0001", path.display())]
