@@ -158,7 +158,8 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
 /// The report as a page, and the next step.
 fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
     let run_word = shell_word(run);
-    let (command, purpose) = match report.ranked().first().filter(|found| found.new) {
+    let is_worth_reporting = |found: &&&ReportedFinding| found.new && found.severity() < Severity::Documented;
+    let (command, purpose) = match report.ranked().first().filter(is_worth_reporting) {
         Some(found) => {
             let folder = findings_of(Path::new(&run_word)).join(id_pattern(report, &found.slug));
             (format!("twinfer repro {} --out bug", folder.display()), "a bug report for the first finding")

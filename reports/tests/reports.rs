@@ -80,6 +80,22 @@ fn first_screen_says_why_or_else_when_or_else_where() {
     insta::assert_snapshot!(last_lines.join("\n"));
 }
 
+#[test]
+fn first_screen_offers_no_bug_report_of_documented_limits() {
+    console::set_colors_enabled(false);
+    let mut report = Report::of(&fixture::events());
+    report.findings.truncate(1);
+    let next = |report: &Report| {
+        let text = first_screen(report, "runs/0001");
+        text.lines().find(|line| line.starts_with("next ")).unwrap().to_owned()
+    };
+    assert!(next(&report).contains("twinfer repro"), "{}", next(&report));
+    for divergence in &mut report.findings[0].finding.divergences {
+        divergence.documented = Some("rule".to_owned());
+    }
+    assert_eq!(next(&report), "next    twinfer report runs/0001   # all details of this run");
+}
+
 fn mutants_of(finding: &mut Finding) -> &mut Vec<ReproducingMutant> {
     &mut finding.divergences[0].diagnosis.as_mut().unwrap().mutants
 }
