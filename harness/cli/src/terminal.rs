@@ -77,6 +77,16 @@ pub fn progress() -> Progress {
     }
 }
 
+/// Progress of a command that is often short: a bar at a terminal, lines only if they were asked for.
+pub fn brief_progress() -> Progress {
+    let Terminal { progress, .. } = chosen();
+    if is_animated() || progress == ProgressForm::Lines {
+        self::progress()
+    } else {
+        Progress::lines(io::sink())
+    }
+}
+
 /// Whether steps are shown one over the other.
 pub fn is_animated() -> bool {
     let Terminal { quiet, progress, .. } = chosen();

@@ -14,7 +14,7 @@ use crate::{
     Failure,
     libraries::verify_in_background,
     provision::provision,
-    targets,
+    targets, terminal,
     worker::{WorkerSettings, worker_with},
 };
 
@@ -52,10 +52,12 @@ pub fn run(
         ..Options::new(variants, worker)
     };
     let (mut report, mut records) = (Report::default(), Vec::new());
+    let mut progress = terminal::brief_progress();
     Campaign::new(options)?.run(directory, &mut |event| {
         if let Event::CaseFinished { record } = event {
             records.push(record.clone());
         }
+        progress.on_event(event);
         report.on_event(event);
     })?;
     if let Some(checked) = finding {
@@ -93,9 +95,12 @@ pub fn compare(
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
-    let mut report = Report::default();
+    let (mut report, mut progress) = (Report::default(), terminal::brief_progress());
     let targets = targets::start(variants, settings)?;
-    targets.compare(opaque, directory, &mut |event| report.on_event(event))?;
+    targets.compare(opaque, directory, &mut |event| {
+        progress.on_event(event);
+        report.on_event(event);
+    })?;
     let mut signatures = Vec::new();
     for folder in known {
         signatures

@@ -58,8 +58,14 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     report.advice = advice.on(&report.summary);
     let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
     write(&arguments.format.render(&report));
-    if let Some(page) = page {
-        note!("{page}");
+    match page {
+        Some(page) => note!("{page}"),
+        None if report.findings.iter().any(|found| found.new) => {
+            note!(
+                "the findings are not kept: --out DIR keeps a folder of each, for `twinfer repro` and `twinfer adopt`"
+            );
+        }
+        None => {}
     }
     if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
         note!("finding {slug} does not show on these backends");
