@@ -1,4 +1,4 @@
-"""BatchNormalization whose scale is 0 after a quantized Conv of three spatial axes gives NaN
+"""BatchNormalization whose scale is 0 after a quantized Conv of three spatial axes gives infinity
 
 Exit status: 1, the bug shows; 0, it does not; 2, a package or the GPU is missing. `reproduce.py onnxruntime` runs the same model in ONNX Runtime.
 """
