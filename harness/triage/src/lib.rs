@@ -65,6 +65,7 @@ mod scrutiny;
 mod sites;
 mod steadiness;
 mod study;
+mod subject;
 mod suspect;
 mod symptom;
 mod telling_witnesses;
