@@ -8,7 +8,8 @@ use crate::{Report, numbers::counted};
 pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, String)> {
     let mut reasons = Vec::new();
     reasons.extend(finding.only_poisoned.then(|| ("seen only", "with poisoned memory".to_owned())));
-    let culprit = finding.divergences.iter().find_map(|divergence| divergence.culprit.as_ref());
+    // what else diverges may go wrong elsewhere
+    let culprit = finding.divergences.first().and_then(|divergence| divergence.culprit.as_ref());
     reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
     let documented: Vec<_> = documented.collect();
