@@ -65,7 +65,6 @@ mod scrutiny;
 mod sites;
 mod steadiness;
 mod study;
-mod subject;
 mod suspect;
 mod symptom;
 mod telling_witnesses;

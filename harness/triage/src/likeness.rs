@@ -27,8 +27,6 @@ pub struct Likeness<'a> {
     minimal: &'a DivergingCase,
     /// The operator of the node of the minimal case that is wrong alone; `None` if each is right alone.
     wrong_alone: Option<String>,
-    /// The output of that node.
-    wrong_output: Option<String>,
     /// The nodes that ran alone.
     ran_alone: usize,
     /// The cases whose nodes ran alone and that show the bug.
@@ -49,38 +47,23 @@ pub struct Lesson {
 impl<'a> Likeness<'a> {
     /// Finds out whether a node of the minimal case is wrong alone.
     pub fn new(reduction: &'a Reduction<'a>, minimal: &'a DivergingCase) -> Result<Self, TriageError> {
-        let mut likeness = Self {
-            reduction,
-            minimal,
-            wrong_alone: None,
-            wrong_output: None,
-            ran_alone: 0,
-            alike: 0,
-            unlike: 0,
-        };
+        let mut likeness = Self { reduction, minimal, wrong_alone: None, ran_alone: 0, alike: 0, unlike: 0 };
         let nodes = &minimal.evaluated.encoded.case.graph.nodes;
-        let first = |case: &Case| case.graph.nodes.first().cloned();
-        let wrong = match nodes.as_slice() {
-            [one] => Some(one.clone()),
+        let operator = |case: &Case| case.graph.nodes.first().map(|node| node.op.op_type().to_owned());
+        likeness.wrong_alone = match nodes.as_slice() {
+            [_] => operator(&minimal.evaluated.encoded.case),
             _ if likeness.is_told_apart(&minimal.evaluated.encoded.case) => {
                 let wrong = likeness.wrong(isolated(&minimal.evaluated.encoded.case))?;
-                wrong.first().and_then(|evaluated| first(&evaluated.encoded.case))
+                wrong.first().and_then(|evaluated| operator(&evaluated.encoded.case))
             }
             _ => None,
         };
-        likeness.wrong_alone = wrong.as_ref().map(|node| node.op.op_type().to_owned());
-        likeness.wrong_output = wrong.and_then(|node| node.outputs.into_iter().next());
         Ok(likeness)
     }
 
     /// The operator of the node of the minimal case that is wrong alone; `None` if each is right alone.
     pub fn wrong_alone(&self) -> Option<&str> {
         self.wrong_alone.as_deref()
-    }
-
-    /// The output of the node of the minimal case that is wrong alone.
-    pub fn wrong_output(&self) -> Option<&str> {
-        self.wrong_output.as_deref()
     }
 
     /// What a case tells about the bug.

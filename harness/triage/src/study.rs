@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{Arithmetic, Case, Diagnosis, Expectation, Kind, Trigger};
+use twinfer_case::{Case, Diagnosis, Expectation, Kind, Trigger};
 use twinfer_checks::Evaluated;
 use twinfer_golden::Hypothesis;
-use twinfer_onnx::Node;
 use twinfer_triggers::{DescribedNode, Learner, describe};
 
 use crate::{
@@ -18,7 +17,6 @@ use crate::{
     neighbors::{Described, Neighbors},
     reduction::Reduction,
     sites::Sites,
-    subject::{Clues, culprit, is_explained_at, subject},
     symptom::Symptom,
     telling_witnesses::telling_witnesses,
     trials::{Circumstances, Drawn},
@@ -35,6 +33,18 @@ const MOST_SITES: usize = 64;
 const MOST_SEARCHED: usize = 256;
 /// Diverging cases beside the minimal one that an explanation must be tried on.
 const FEWEST: usize = 2;
+
+/// Operators that a finding is about, the likeliest first.
+const SUBJECTS: [&str; 8] = [
+    "ConvTranspose",
+    "Conv",
+    "BatchNormalization",
+    "MaxPool",
+    "Concat",
+    "Add",
+    "QuantizeLinear",
+    "DequantizeLinear",
+];
 
 /// What experiments showed of a minimal case before edits of golden were searched. Another case that comes to the same shows the same bug,
 /// even if the edits that explain them differ.
@@ -71,8 +81,6 @@ pub struct Experiments<'a> {
 struct Neighborhood<'a> {
     /// The node.
     subject: &'a DescribedNode,
-    /// The place of the node in the minimal case.
-    place: usize,
     neighbors: &'a Neighbors,
     /// What the nodes of the neighbors are like.
     described: Described,
@@ -124,34 +132,12 @@ impl Experiments<'_> {
             && !study.trigger.as_ref().is_some_and(is_certain)
         {
             let informed = self.informed(minimal, neighborhood, &study, learner, &mut explanations)?;
-            let preliminary = study.preliminary.clone();
-            let study = informed.map_or(study, |informed| Study { preliminary, ..informed });
-            return Ok(self.about_subject(minimal, neighborhood, study));
+            return Ok(match informed {
+                Some(informed) => Study { preliminary: study.preliminary, ..informed },
+                None => study,
+            });
         }
-        Ok(match &neighborhood {
-            Some(neighborhood) => self.about_subject(minimal, neighborhood, study),
-            None => study,
-        })
-    }
-
-    /// The study without its trigger if that was learned for a node which the explanation does not change, and another node of the operator is
-    /// changed: the trigger holds for the wrong one.
-    fn about_subject(&self, minimal: &DivergingCase, neighborhood: &Neighborhood<'_>, study: Study) -> Study {
-        let Some(hypothesis) = study.hypothesis(&minimal.symptom).filter(|_| study.trigger.is_some()) else {
-            return study;
-        };
-        let nodes = &minimal.evaluated.encoded.case.graph.nodes;
-        let is_of_operator = |node: &&Node| node.op.op_type() == neighborhood.subject.operator;
-        let is_explained = |node: &Node| is_explained_at(minimal, &[hypothesis], self.arithmetic(), node);
-        let alike: Vec<_> = nodes.iter().filter(is_of_operator).collect();
-        let is_another = alike.len() > 1
-            && !is_explained(&nodes[neighborhood.place])
-            && alike.into_iter().any(is_explained);
-        if is_another { Study { trigger: None, ..study } } else { study }
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        self.reduction.workers.info().description.arithmetic
+        Ok(study)
     }
 
     /// The study with the trigger that is learned from the nodes at which an explanation would show; `None` if there is no explanation, or no
@@ -193,11 +179,12 @@ impl Experiments<'_> {
     }
 
     fn circumstances<'t>(&self, trigger: Option<&'t Trigger>) -> Circumstances<'t> {
-        Circumstances { trigger, arithmetic: self.arithmetic() }
+        Circumstances { trigger, arithmetic: self.reduction.workers.info().description.arithmetic }
     }
 
     fn sites(&self, hypothesis: Hypothesis) -> Sites<'_> {
-        Sites { hypothesis, oracle: self.reduction.oracle, arithmetic: self.arithmetic() }
+        let arithmetic = self.reduction.workers.info().description.arithmetic;
+        Sites { hypothesis, oracle: self.reduction.oracle, arithmetic }
     }
 
     /// The mutants that explain a case, and not its graph with other values.
@@ -240,7 +227,10 @@ impl Experiments<'_> {
         explanations: &mut Explanations,
     ) -> Result<(), TriageError> {
         let reduction = self.reduction;
-        let telling = || telling_witnesses(minimal, reduction.oracle, self.arithmetic());
+        let telling = || {
+            let arithmetic = reduction.workers.info().description.arithmetic;
+            telling_witnesses(minimal, reduction.oracle, arithmetic)
+        };
         let witnesses = if is_studied(minimal) { telling() } else { Vec::new() };
         self.run_witnesses(minimal, witnesses, explanations)
     }
@@ -254,26 +244,9 @@ impl Experiments<'_> {
         let Some(neighbors) = self.neighbors.filter(|_| is_studied(minimal)) else { return Ok(None) };
         let _lease = self.reduction.workers.lease();
         let likeness = Likeness::new(self.reduction, minimal)?;
-        let Some(place) = self.subject(minimal, &likeness)? else { return Ok(None) };
-        let Some(subject) = nodes.get(place) else { return Ok(None) };
+        let Some(subject) = subject(nodes, likeness.wrong_alone()) else { return Ok(None) };
         let described = neighbors.described(&subject.operator);
-        Ok(Some(Neighborhood { subject, place, neighbors, described, likeness }))
-    }
-
-    /// The place of the node of a minimal case that its finding is about.
-    fn subject(
-        &self,
-        minimal: &DivergingCase,
-        likeness: &Likeness<'_>,
-    ) -> Result<Option<usize>, TriageError> {
-        let (wrong_alone, fallback) = (likeness.wrong_output(), minimal.symptom.operator_of_fallback());
-        let nodes = &minimal.evaluated.encoded.case.graph.nodes;
-        let is_known = wrong_alone.is_some() || fallback.is_some() || nodes.len() == 1;
-        let culprit = if is_known { None } else { culprit(minimal, self.reduction.workers)? };
-        let hypotheses: Vec<_> =
-            minimal.symptom.diagnosis().iter().filter_map(|name| Hypothesis::from_name(name)).collect();
-        let explained = |node: &Node| is_explained_at(minimal, &hypotheses, self.arithmetic(), node);
-        Ok(subject(nodes, Clues { wrong_alone, fallback, culprit: culprit.as_ref() }, explained))
+        Ok(Some(Neighborhood { subject, neighbors, described, likeness }))
     }
 
     /// What tells under which condition cases of a neighborhood diverge; `None` if the investigation has to end before.
@@ -418,4 +391,13 @@ pub const fn is_shown_by_others(kind: Kind) -> bool {
         kind,
         Kind::Hang | Kind::Nondeterministic | Kind::StateDependent | Kind::Unstable | Kind::AcceptsInvalid
     )
+}
+
+/// The node that a finding with these nodes in its minimal case is about: the one that is wrong alone, if that is known.
+fn subject<'n>(nodes: &'n [DescribedNode], wrong_alone: Option<&str>) -> Option<&'n DescribedNode> {
+    let of_operator = |operator: &str| nodes.iter().find(|node| node.operator == operator);
+    wrong_alone
+        .and_then(of_operator)
+        .or_else(|| SUBJECTS.iter().find_map(|operator| of_operator(operator)))
+        .or_else(|| nodes.first())
 }

@@ -120,11 +120,6 @@ impl Symptom {
         self.stage
     }
 
-    /// The operator that runs in another precision than it should; `None` if none does.
-    pub(crate) fn operator_of_fallback(&self) -> Option<&str> {
-        self.fallback.as_ref().map(|fallback| fallback.operator.as_str())
-    }
-
     /// The symptom with another kind, which a confirmation showed, and without a fallback or a diagnosis.
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
