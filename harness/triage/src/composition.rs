@@ -131,7 +131,7 @@ impl Trials<'_> {
     /// What explains `minimal` beside the listed mutants that reproduce it, as alternatives between which the cases do not distinguish; `None`
     /// if nothing does. What it predicts where the trigger does not hold does not matter.
     fn explain(&self, minimal: &DivergingCase) -> Option<Explanation> {
-        let wider = self.explain_by(minimal, others(minimal.symptom.diagnosis()), needed_by_listed());
+        let wider = self.explain_by(minimal, wider(minimal.symptom.diagnosis()), needed_by_listed());
         // an explanation makes a precision fallback of wrong values, and another one may be right
         let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
         let is_explicable = is_of_values || minimal.symptom.kind() == Kind::WrongShape;
@@ -202,13 +202,12 @@ fn is_part_of(part: Hypothesis, whole: Hypothesis) -> bool {
     matches!((part, whole), (Hypothesis::Listed(part), Hypothesis::Listed(whole)) if part.is_part_of(&whole))
 }
 
-/// The listed mutants that may explain a case beside those called `names`: those that make the mistake of one of these and another one too, of
-/// which a smaller case may show a part, and combinations, which are not tried where one mutant reproduces a case.
-fn others(names: &[String]) -> impl Iterator<Item = Hypothesis> {
+/// The listed mutants that make the mistake of one of those called `names` and another one too: smaller cases may show a part of it.
+fn wider(names: &[String]) -> impl Iterator<Item = Hypothesis> {
     let parts: Vec<_> = names.iter().filter_map(|name| Combination::from_name(name)).collect();
-    let is_wider = move |one: &Combination| parts.iter().any(|part| part.is_part_of(one));
-    let listed = Combination::singles().filter(is_wider).chain(Combination::several());
-    listed.filter(|one| !one.is_coarse()).map(Hypothesis::Listed)
+    let listed = Combination::singles().chain(Combination::several());
+    let is_wider = move |one: &Combination| !one.is_coarse() && parts.iter().any(|part| part.is_part_of(one));
+    listed.filter(is_wider).map(Hypothesis::Listed)
 }
 
 fn is_of_precision(name: &str) -> bool {

@@ -67,7 +67,6 @@ mod steadiness;
 mod study;
 mod suspect;
 mod symptom;
-mod telling_witnesses;
 mod triage_result;
 mod trials;
 mod witness;

@@ -24,7 +24,7 @@ impl Sites<'_> {
         let nodes = encoded.case.graph.nodes.iter().zip(described);
         let sites = nodes.filter(|(node, described)| {
             described.operator == operator
-                && is_visible(self.hypothesis, Some(node), &encoded, &references, self.arithmetic)
+                && is_visible(self.hypothesis, node, &encoded, &references, self.arithmetic)
         });
         sites.map(|(_, described)| described.clone()).collect()
     }

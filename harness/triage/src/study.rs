@@ -18,7 +18,6 @@ use crate::{
     reduction::Reduction,
     sites::Sites,
     symptom::Symptom,
-    telling_witnesses::telling_witnesses,
     trials::{Circumstances, Drawn},
     witness::{larger_witnesses, witnesses},
 };
@@ -115,17 +114,8 @@ impl Experiments<'_> {
             None => None,
         };
         let trigger = learner.as_ref().and_then(Learner::trigger);
-        let mut refuted =
+        let refuted =
             explanations.observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
-        if self
-            .settled(minimal, trigger.clone(), &explanations.observations)
-            .hypothesis(&minimal.symptom)
-            .is_none()
-        {
-            self.run_telling_witnesses(minimal, &mut explanations)?;
-            refuted =
-                explanations.observations.refuted(&minimal.symptom, self.circumstances(trigger.as_ref()));
-        }
         let preliminary = Preliminary { trigger: trigger.clone(), refuted };
         let study = Study { preliminary, ..self.settled(minimal, trigger, &explanations.observations) };
         if let (Some(neighborhood), Some(learner)) = (&mut neighborhood, &mut learner)
@@ -218,21 +208,6 @@ impl Experiments<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Runs the graph of a case with values on which a candidate for its explanation would show.
-    fn run_telling_witnesses(
-        &self,
-        minimal: &DivergingCase,
-        explanations: &mut Explanations,
-    ) -> Result<(), TriageError> {
-        let reduction = self.reduction;
-        let telling = || {
-            let arithmetic = reduction.workers.info().description.arithmetic;
-            telling_witnesses(minimal, reduction.oracle, arithmetic)
-        };
-        let witnesses = if is_studied(minimal) { telling() } else { Vec::new() };
-        self.run_witnesses(minimal, witnesses, explanations)
     }
 
     /// Where the trigger of a minimal case with these nodes is looked for; `None` if it is not.

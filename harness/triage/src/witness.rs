@@ -32,15 +32,6 @@ pub fn witnesses(case: &Case) -> Vec<Case> {
     (0_u64..).zip(WITNESSES).map(drawn).collect()
 }
 
-/// Any number of further witnesses, with values of every size in turn.
-pub fn further_witnesses(case: &Case) -> impl Iterator<Item = Case> {
-    let drawn = |number: u64| {
-        let values = if number.is_multiple_of(2) { Values::Small } else { Values::Large };
-        witness(case, values, (number + 1) << 48)
-    };
-    (0..1 << 15).map(drawn)
-}
-
 /// Whether two cases of one graph have the same values.
 fn is_same(one: &Case, other: &Case) -> bool {
     one.runs == other.runs && one.graph.initializers == other.graph.initializers
