@@ -35,10 +35,11 @@ fn main() -> ExitCode {
 }
 
 /// The mistakes that were measured, each with the number of recordings that golden without its mutant does not allow.
-const MEASURED: [(Mutant, usize); 3] = [
+const MEASURED: [(Mutant, usize); 4] = [
     (Mutant::BoundsInSevenDigits, 21),
     (Mutant::DequantizedAlongAxis1, 30),
     (Mutant::NormalizedByInterleavedGroup, 8),
+    (Mutant::QuantizedThroughSaturatingInt32, 28),
 ];
 
 /// The folders under `parent` that hold a file of this name, in order of their names.
