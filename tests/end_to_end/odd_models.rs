@@ -16,12 +16,12 @@ fn relu(name: &str, input: &str, output: &str) -> Node {
     Node { name: name.to_owned(), op: Op::Relu, inputs: names(input), outputs: names(output) }
 }
 
-/// Checks a Relu with ONNX Runtime, after a change.
+/// Checks a Relu with ONNX Runtime, after a change of the graph.
 fn check(change: impl FnOnce(&mut Graph)) -> Outcome {
     check_encoded(change, |_| {})
 }
 
-/// The same, after a change of the bytes of the model, too.
+/// Checks a Relu with ONNX Runtime, after a change of the graph and one of its encoded bytes.
 fn check_encoded(change: impl FnOnce(&mut Graph), change_bytes: impl FnOnce(&mut Vec<u8>)) -> Outcome {
     let mut graph = Graph {
         opset: 17,
