@@ -151,6 +151,14 @@ impl Report {
         report
     }
 
+    /// Marks the new findings for which `is_known` holds as known.
+    pub fn mark_known(&mut self, is_known: impl Fn(&ReportedFinding) -> bool) {
+        for found in self.findings.iter_mut().filter(|found| found.new && is_known(found)) {
+            found.new = false;
+            self.summary.new_findings = self.summary.new_findings.saturating_sub(1);
+        }
+    }
+
     /// The report of a stored campaign, finished or killed, from its run directory.
     pub fn of_directory(run: &Path) -> Result<Self, StoreError> {
         let mut report = Self::default();

@@ -70,12 +70,10 @@ pub fn resolve(
 
 /// Marks the findings of `issue` as known if the issue is listed for every version that showed them.
 fn accept(report: &mut Report, issue: &KnownIssue) {
-    for found in report.findings.iter_mut().filter(|found| found.new && is_of(found, issue)) {
-        if found.finding.seen_in.iter().all(|seen| issue.versions.holds(seen.version.version())) {
-            found.new = false;
-            report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
-        }
-    }
+    report.mark_known(|found| {
+        is_of(found, issue)
+            && found.finding.seen_in.iter().all(|seen| issue.versions.holds(seen.version.version()))
+    });
 }
 
 /// Whether `found` is what `issue` names, perhaps by the name that the finding had in an earlier version of twinfer.

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
-use twinfer_reports::{Report, Reporter};
+use twinfer_reports::{Report, ReportedFinding, Reporter};
 use twinfer_store::{FindingsFolder, RunDirectory};
 use twinfer_targets::OpaqueModel;
 use twinfer_triage::Scrutiny;
@@ -68,22 +68,20 @@ pub fn run(
 
 /// Marks the findings of `report` that `checked` records as known, and counts the cases of `records` that show it as compared.
 fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
-    for found in &mut report.findings {
+    let is_recorded = |found: &ReportedFinding| {
         // the minimal case of a finding that a segment shows is that segment
         let is_shown =
             |record: &CaseRecord| record.case == checked.case && record.findings.contains(&found.slug);
-        let is_recorded = checked.recurs_as(&found.finding)
+        checked.recurs_as(&found.finding)
             || checked.lists_beside(&found.finding)
-            || checked.signature == found.finding.signature && records.iter().any(is_shown);
-        if !found.new || !is_recorded {
-            continue;
-        }
-        found.new = false;
-        report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
+            || checked.signature == found.finding.signature && records.iter().any(is_shown)
+    };
+    for found in report.findings.iter().filter(|found| found.new && is_recorded(found)) {
         let slug = found.finding.signature.slug();
         let showing = records.iter().filter(|record| record.findings.contains(&slug));
         showing.for_each(|record| report.summary.recognize(record, &found.finding));
     }
+    report.mark_known(is_recorded);
 }
 
 /// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`. Those in the folders
@@ -106,9 +104,6 @@ pub fn compare(
         signatures
             .extend(FindingsFolder::at(folder).load()?.into_iter().map(|(finding, _)| finding.signature));
     }
-    for found in report.findings.iter_mut().filter(|found| signatures.contains(&found.finding.signature)) {
-        found.new = false;
-        report.summary.new_findings = report.summary.new_findings.saturating_sub(1);
-    }
+    report.mark_known(|found| signatures.contains(&found.finding.signature));
     Ok(report)
 }
