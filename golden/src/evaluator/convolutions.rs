@@ -200,7 +200,7 @@ impl Evaluator<'_> {
         (matches!(next.op, Op::QuantizeLinear(_)) && scale.elements.len() == 1).then_some(next)
     }
 
-    /// Whether a QuantizeLinear alone reads the result of `node`, perhaps behind activations.
+    /// Whether a QuantizeLinear alone reads the result of `node`, perhaps behind Relu and Clip.
     pub(super) fn leads_to_quantizer(&self, node: &Node) -> bool {
         let mut reader = only_reader(self.graph, &node.outputs[0]);
         while let Some(activation) = reader.filter(|reader| matches!(reader.op, Op::Relu | Op::Clip)) {

@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Seed of the generated inputs
     #[arg(long, default_value_t = 0, value_parser = whole_number::<u64>)]
     pub seed: u64,
-    /// Folder of known findings, or a run directory; repeatable. They are no new findings
+    /// Folder of known findings, or a run directory; repeatable. Findings in it do not count as new
     #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "recorded"])]
     pub known: Vec<PathBuf>,
     /// Run directory to write [default: none]
