@@ -160,6 +160,11 @@ impl TestCampaign {
     }
 
     pub fn try_run(&self) -> Result<Outcome, CampaignError> {
+        self.try_run_watched(&mut |_| ())
+    }
+
+    /// Runs, and calls `watch` with each event as it comes.
+    pub fn try_run_watched(&self, watch: &mut dyn FnMut(&Event)) -> Result<Outcome, CampaignError> {
         let directory = match self.start {
             Start::New => {
                 // in place of an earlier run of the same test
@@ -169,7 +174,10 @@ impl TestCampaign {
             Start::Resumed => RunDirectory::resume(&self.out),
         };
         let (campaign, mut events) = (Campaign::new(self.options.clone())?, Vec::new());
-        let summary = campaign.run(&directory?, &mut |event| events.push(event.clone()))?;
+        let summary = campaign.run(&directory?, &mut |event| {
+            watch(event);
+            events.push(event.clone());
+        })?;
         Ok(self.outcome(summary, events))
     }
 }
