@@ -1,8 +1,11 @@
 //! Descriptions of a finding that every format shows in the same words.
 
-use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind};
+use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind, WrongSegment};
 
-use crate::{Report, numbers::counted};
+use crate::{
+    Report,
+    numbers::{counted, truncated},
+};
 
 /// Whether only poisoned memory shows it, why it diverges, and whether that is documented: each a word that introduces a sentence, and the sentence.
 pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, String)> {
@@ -11,6 +14,8 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     // what else diverges may go wrong elsewhere
     let culprit = finding.divergences.first().and_then(|divergence| divergence.culprit.as_ref());
     reasons.extend(culprit.map(|culprit| ("culprit", culprit.to_string())));
+    let behind = culprit.and_then(|culprit| wrong_behind(&culprit.behind));
+    reasons.extend(behind.map(|behind| ("also wrong", behind)));
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
     let documented: Vec<_> = documented.collect();
     // what is documented needs no mutants to explain it
@@ -27,6 +32,18 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(repeats(finding).into_iter().map(|outcome| ("repeated", outcome)));
     reasons.dedup();
     reasons
+}
+
+/// The most wrong segments behind a culprit that are named.
+const BEHIND: usize = 5;
+
+/// Such as `"conv5" (Conv); "conv7" (Conv) + "relu7" (Relu); and 2 more`, in the order of the model; `None` if there are none.
+fn wrong_behind(segments: &[WrongSegment]) -> Option<String> {
+    let named = segments.iter().take(BEHIND).map(ToString::to_string);
+    let left_out = segments.len().saturating_sub(BEHIND);
+    let left_out = (left_out > 0).then(|| format!("and {left_out} more"));
+    let parts: Vec<_> = named.chain(left_out).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The digits that end the name of a finding's folder.
@@ -106,6 +123,16 @@ pub(crate) fn sizes(finding: &Finding) -> String {
         return format!("{}{left}", size(finding.after));
     }
     format!("{} → {}{left}", size(finding.before), size(finding.after))
+}
+
+/// The most nodes of a model that is shown whole.
+const NODES: usize = 8;
+
+/// The model, of a large one its beginning.
+pub(crate) fn model(finding: &Finding) -> String {
+    const WHOLE: usize = 2000;
+    const BEGINNING: usize = 100;
+    truncated(&finding.graph, if finding.after.nodes > NODES { BEGINNING } else { WHOLE })
 }
 
 /// The expected and observed results of the divergence that the signature is made of.

@@ -42,7 +42,7 @@ pub(crate) fn render(report: &Report) -> String {
 
 fn origin(run: &RunInfo) -> String {
     let cases = match run.families.as_slice() {
-        [] => "given cases".to_owned(),
+        [] => run.checked.as_deref().map_or_else(|| "given cases".to_owned(), markdown_code),
         families => {
             let families = markdown_text(&families.join(", "));
             format!("families {families}, distribution {}, seed {}", run.distribution, run.seed)

@@ -17,8 +17,10 @@ use crate::{
     uncompared,
 };
 
-/// The most columns of a model or a message, which a backend may make as long as it likes.
+/// The most columns of a message, which a backend may make as long as it likes.
 const WHOLE: usize = 2000;
+/// The most columns of the path of a model.
+const PATH: usize = 200;
 
 pub(crate) fn render(report: &Report) -> String {
     let mut lines = vec![title(report)];
@@ -66,6 +68,7 @@ fn origin(run: &RunInfo) -> Styled {
     if !run.families.is_empty() {
         parts.insert(1, format!("{}, {}, seed {}", run.families.join(", "), run.distribution, run.seed));
     }
+    parts.splice(0..0, run.checked.as_deref().map(|path| truncated(path, PATH)));
     Styled::dim(parts.join(" · "))
 }
 
@@ -338,7 +341,7 @@ fn one_finding(report: &Report, ReportedFinding { slug, new, finding }: &Reporte
     let mut lines = vec![
         Styled::default(),
         mark + " " + Styled::bold(slug) + " " + Styled::dim(cases),
-        Styled::plain(format!("      {}", truncated(&finding.graph, WHOLE))),
+        Styled::plain(format!("      {}", findings::model(finding))),
         Styled::plain(format!("      {}: {}", finding.kind, truncated(&findings::detail(finding), WHOLE))),
     ];
     let reasons = findings::reasons(report, finding);

@@ -1,7 +1,5 @@
 //! What a campaign did not compare, which every format says before anything that could be taken for a success.
 
-use std::collections::BTreeMap;
-
 use twinfer_case::{Reach, VariantSummary};
 
 use crate::{
@@ -60,7 +58,7 @@ fn no_reference(report: &Report) -> Option<String> {
 
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
-        is_about_a_model(report) && executing(report).any(|variant| !nodes_left_out(variant).is_empty());
+        is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
     let between = if compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
     is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
 }
@@ -135,18 +133,11 @@ fn parts(report: &Report) -> Vec<String> {
 pub(crate) fn parts_of(variant: &VariantSummary) -> Vec<String> {
     let whole = (variant.segments == 0).then(|| variant.without_reference.keys()).into_iter().flatten();
     let whole = whole.map(|reason| format!("the model was not compared with the reference: {reason}"));
-    let nodes = nodes_left_out(variant).iter().map(|(reason, nodes)| {
+    let nodes = variant.not_judged.iter().map(|(reason, nodes)| {
         let first = variant.first_not_judged.get(reason).map(ToString::to_string).unwrap_or_default();
         nodes_not_compared(*nodes, variant.cases(), &first) + reason
     });
     whole.chain(nodes).collect()
-}
-
-/// The nodes that were not compared, by the reason; none if something is wrong in front of them in a model that golden supports.
-fn nodes_left_out(variant: &VariantSummary) -> &BTreeMap<String, u64> {
-    const NONE: &BTreeMap<String, u64> = &BTreeMap::new();
-    let is_behind_an_error = variant.without_reference.is_empty() && !variant.divergences.is_empty();
-    if is_behind_an_error { NONE } else { &variant.not_judged }
 }
 
 /// Such as `12 nodes were not compared with the reference, first "sm" (Softmax): `, of so many nodes in all cases together.

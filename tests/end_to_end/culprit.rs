@@ -106,6 +106,41 @@ fn wrong_node_among_unknown_operators_is_named() {
     names_the_culprit(&chain("Tanh"));
 }
 
+/// A backend that is wrong at every convolution.
+#[test]
+fn wrong_nodes_behind_the_culprit_are_listed() {
+    let Some(backend) = adapter("mutated_adapter.py", "--bug bias-dropped") else { return };
+    for activation in ["Relu", "Tanh"] {
+        let model = chain(activation);
+        let outcome = check(&model, &backend);
+        assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+        let path = model.path().join("model.onnx").display().to_string();
+        let behind = match activation {
+            "Relu" => r#"also wrong: "conv1" (Conv) + "relu1" (Relu); "conv2" (Conv) + "relu2" (Relu); "#,
+            _ => r#"also wrong: "conv1" (Conv); "conv2" (Conv); "#,
+        };
+        for words in [r#"culprit: node "conv0" (Conv)"#, behind, "; and 2 more", &format!("{path} · ")] {
+            assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
+        }
+    }
+}
+
+/// With the inputs of `minimize`, those of `check`, the first wrong convolution explains the outputs of a model of which several are wrong.
+#[test]
+fn model_with_several_wrong_nodes_is_minimized_to_one() {
+    let Some(backend) = adapter("mutated_adapter.py", "--bug bias-dropped") else { return };
+    let model = chain("Relu");
+    let (path, out) = (model.path().join("model.onnx"), model.path().join("minimal"));
+    let backends = format!("golden,{backend}");
+    let arguments = ["--backends", &backends, "--out", out.to_str().unwrap()];
+    let outcome = twinfer(&[&["minimize", path.to_str().unwrap()][..], &arguments].concat()).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in ["(nodes: 16 → 1)", "because: output equals golden if the bias is not added"] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
+    }
+    assert!(!outcome.stdout.contains("this may"), "{}", outcome.stdout);
+}
+
 /// What no mutant explains is shown by the wrong node alone, and experiments do not evaluate the rest of the model.
 #[test]
 fn unexplained_error_is_a_case_of_the_wrong_node() {

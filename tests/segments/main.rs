@@ -7,7 +7,7 @@ mod planted;
 
 use std::{env, fs, path::Path};
 
-use twinfer_case::{EncodedCase, Note, SegmentCounts, Shown, Task, Verdict};
+use twinfer_case::{EncodedCase, Note, SegmentCounts, Shown, Task, Verdict, WrongSegment};
 use twinfer_onnx::{DataType, PartialGraph, PartialNode, Tensor};
 use twinfer_segments::{Cutting, Subject, examine};
 use twinfer_workers::WorkerError;
@@ -83,6 +83,33 @@ fn quantized_kernel_that_is_wrong_is_blamed_as_one() {
     let checked = bench.check_as(case, &graph, &quantized);
     assert!(checked.blames("conv3"), "{:?}", checked.culprit());
     assert_eq!(checked.culprit().expect("a culprit").shown, Shown::Fused);
+}
+
+#[test]
+fn wrong_segments_behind_the_culprit_are_named() {
+    let Some(bench) = Bench::start("golden") else { return };
+    let in_place = |task: &Task| task.clone();
+    let unobserved = |task: &Task| task.clone().observing(Vec::new());
+    let ways: [&dyn Fn(&Task) -> Task; 2] = [&in_place, &unobserved];
+    for links in [Links::Convolutions, Links::Mixed, Links::Quantized] {
+        for asks in ways {
+            let case = chain(links, DEPTH, 3);
+            let graph = PartialGraph::from(&case.graph);
+            let wrong = |task: &Task| {
+                changed(&asks(task), |graph| {
+                    let graph = Error::FlippedKernel.plant(Error::FlippedKernel.plant(graph, 1), 4);
+                    Error::FlippedKernel.plant(graph, DEPTH - 1)
+                })
+            };
+            let checked = bench.check_as(case, &graph, &wrong);
+            assert!(checked.blames("conv1"), "{links:?} {:?}", checked.culprit());
+            let behind = &checked.culprit().expect("a culprit").behind;
+            let has = |segment: &WrongSegment, name: &str| segment.nodes.iter().any(|node| node.name == name);
+            assert_eq!(behind.len(), 2, "{links:?} {behind:?}");
+            assert!(has(&behind[0], "conv4") && has(&behind[1], "conv7"), "{links:?} {behind:?}");
+            assert_eq!(counts(&checked).expect("segments were judged").not_judged, [], "{links:?}");
+        }
+    }
 }
 
 #[test]

@@ -295,6 +295,7 @@ impl Campaign {
             seed: self.options.seed,
             distribution: self.options.distribution,
             families: self.options.families.clone(),
+            checked: self.options.checked.clone(),
             budget: self.options.budget,
             shard: self.options.shard,
             jobs: self.options.jobs.get(),

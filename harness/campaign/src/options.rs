@@ -69,6 +69,8 @@ pub struct Options {
     pub poison_every: Option<NonZeroU64>,
     /// Cases to run in place of those of the families.
     pub source: Option<CaseSource>,
+    /// The path of the model or case that [`source`](Self::source) gives, for reports.
+    pub checked: Option<String>,
     /// Set it to end the campaign after the cases that are under way.
     pub stop: Arc<AtomicBool>,
 }
@@ -112,6 +114,7 @@ impl Options {
             ladder: None,
             poison_every: NonZeroU64::new(64),
             source: None,
+            checked: None,
             stop: Arc::default(),
         }
     }

@@ -14,6 +14,18 @@ pub struct Culprit {
     pub output: String,
     /// Under which conditions the segment is wrong.
     pub shown: Shown,
+    /// The segments behind it that are wrong too, each given its inputs as the backend itself computed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<WrongSegment>,
+}
+
+/// A segment behind the culprit that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongSegment {
+    /// The nodes of the segment, in the graph's order.
+    pub nodes: Vec<NamedNode>,
+    /// The name of the value that is wrong.
+    pub output: String,
 }
 
 /// A node by its names.
@@ -84,6 +96,20 @@ impl fmt::Display for Culprit {
             Shown::InPlace => "; only inside this model",
             Shown::Fused => "; only if the values between these nodes are not observed",
         })
+    }
+}
+
+impl fmt::Display for WrongSegment {
+    /// Such as `"conv5" (Conv)`, without the quantizers around other nodes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_quantizer =
+            |node: &&NamedNode| matches!(node.operator.as_str(), "QuantizeLinear" | "DequantizeLinear");
+        let others: Vec<_> = self.nodes.iter().filter(|node| !is_quantizer(node)).collect();
+        let shown = if others.is_empty() { self.nodes.iter().collect() } else { others };
+        for (place, node) in shown.into_iter().enumerate() {
+            write!(f, "{}{node}", if place == 0 { "" } else { " + " })?;
+        }
+        Ok(())
     }
 }
 

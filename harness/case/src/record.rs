@@ -186,6 +186,9 @@ pub struct RunInfo {
     pub distribution: Distribution,
     /// The generators, by name, in order.
     pub families: Vec<String>,
+    /// The path of the model or case that was checked, as it was given; `None` if cases were generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
     /// When the campaign stops.
     pub budget: Budget,
     /// The part of the campaign that this run is.

@@ -189,7 +189,7 @@ mod tests {
         };
         let (nodes, inputs, output) = (Vec::new(), Vec::new(), String::new());
         Found {
-            culprit: Culprit { nodes, inputs, output, shown: Shown::Alone },
+            culprit: Culprit { nodes, inputs, output, shown: Shown::Alone, behind: Vec::new() },
             evaluated: Evaluated {
                 encoded: EncodedCase::encode(case).expect("a small case"),
                 references: Vec::new().into(),

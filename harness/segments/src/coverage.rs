@@ -39,8 +39,7 @@ impl Coverage {
     }
 
     /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count.
-    /// After a segment that is wrong none is judged.
-    pub fn counts(&self, structure: &Structure<'_>, is_wrong: bool) -> SegmentCounts {
+    pub fn counts(&self, structure: &Structure<'_>) -> SegmentCounts {
         let mut counts = SegmentCounts { judged: self.judged, not_judged: Vec::new() };
         for (index, node) in structure.graph().nodes.iter().enumerate() {
             if self.covered.contains(&index) || node.op_type() == "Constant" || structure.is_folded(index) {
@@ -49,7 +48,6 @@ impl Coverage {
             let reason = match (node.op(), self.reasons.get(&index)) {
                 (None, _) => format!("golden does not support {}", node.op_type()),
                 (Some(_), Some(reason)) => reason.clone(),
-                (Some(_), None) if is_wrong => "a segment before it is wrong".to_owned(),
                 (Some(_), None) => "no output depends on it".to_owned(),
             };
             let node = NamedNode { name: node.name().to_owned(), operator: node.op_type().to_owned() };

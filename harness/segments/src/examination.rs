@@ -1,10 +1,12 @@
-use twinfer_case::{Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
+use twinfer_case::{
+    Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo, WrongSegment,
+};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
     coverage::Coverage,
-    segment::{Segment, SegmentVerdict},
+    segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
     suspicion::is_suspicious,
     values::Values,
@@ -81,7 +83,7 @@ pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Exami
     let mut examiner =
         Examiner { subject, arithmetic, structure: &structure, observe, coverage: Coverage::default() };
     let found = examiner.search()?;
-    let counts = examiner.coverage.counts(&structure, found.is_some());
+    let counts = examiner.coverage.counts(&structure);
     Ok(Examination { counts, found })
 }
 
@@ -109,7 +111,8 @@ impl<'a, E> Examiner<'a, '_, E> {
         };
         let ends = self.ends(&boundaries);
         if let Some(wrong) = self.first_wrong(&ends, &mut values) {
-            return self.narrow(wrong, &values, &boundaries).map(Some);
+            let behind = self.wrong_behind(&wrong.segment, &ends, &mut values);
+            return Ok(Some(self.narrow(wrong, &values, &boundaries)?.with_behind(behind)));
         }
         if self.subject.is_wrong
             && let Some(found) = self.wrong_behind_overflow(&ends, &values)?
@@ -167,21 +170,9 @@ impl<'a, E> Examiner<'a, '_, E> {
 
     /// The segment that ends at `end`, if it is wrong.
     fn wrong_at(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Wrong<'a>> {
-        let segment = match self.structure.segment(end, &values.known()) {
-            Ok(segment) => segment,
-            Err(stop) => {
-                self.coverage.stop(self.structure.place(end), &stop);
-                return None;
-            }
-        };
-        let verdict = match segment.case(&self.subject.task.request, values) {
-            Ok(case) => {
-                values.settle(end, case.dtype());
-                case.judge(self.subject.info, self.arithmetic, &values.of(end)?)
-            }
-            Err(reason) => SegmentVerdict::NotJudged(reason),
-        };
-        match verdict {
+        let (segment, case) = self.case_at(end, values)?;
+        values.settle(end, case.dtype());
+        match case.judge(self.subject.info, self.arithmetic, &values.of(end)?) {
             SegmentVerdict::Conforms => self.coverage.cover(&segment),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
@@ -190,6 +181,57 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
         }
         None
+    }
+
+    /// The segments behind `first` that are wrong, given their inputs as the variant computed them.
+    fn wrong_behind(
+        &mut self,
+        first: &Segment<'a>,
+        ends: &[&'a str],
+        values: &mut Values<'_>,
+    ) -> Vec<WrongSegment> {
+        let behind = ends.iter().skip_while(|end| **end != first.output).skip(1);
+        behind.filter_map(|end| self.wrong_undiagnosed(end, values)).collect()
+    }
+
+    /// The segment that ends at `end`, if it is wrong. Why is not asked.
+    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<WrongSegment> {
+        let (segment, case) = self.case_at(end, values)?;
+        values.settle(end, case.dtype());
+        let conforms = case.conforms(self.subject.info, self.arithmetic, &values.of(end)?);
+        self.count(&segment, conforms)
+    }
+
+    /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.
+    fn case_at(&mut self, end: &'a str, values: &Values<'_>) -> Option<(Segment<'a>, SegmentCase)> {
+        let segment = match self.structure.segment(end, &values.known()) {
+            Ok(segment) => segment,
+            Err(stop) => {
+                self.coverage.stop(self.structure.place(end), &stop);
+                return None;
+            }
+        };
+        match segment.case(&self.subject.task.request, values) {
+            Ok(case) => Some((segment, case)),
+            Err(reason) => {
+                self.coverage.miss(&segment, &reason);
+                None
+            }
+        }
+    }
+
+    /// Notes whether a segment was judged, and names it if it does not conform.
+    fn count(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> Option<WrongSegment> {
+        match conforms {
+            Ok(conforms) => {
+                self.coverage.cover(segment);
+                (!conforms).then(|| segment.behind_culprit())
+            }
+            Err(reason) => {
+                self.coverage.miss(segment, &reason);
+                None
+            }
+        }
     }
 
     /// The part of a wrong segment that is wrong if the values inside it are observed too; the whole segment if no part is.
@@ -254,18 +296,27 @@ impl<'a, E> Examiner<'a, '_, E> {
     /// Judges segments as models of their own, whose inputs golden computes.
     fn search_alone(&mut self, boundaries: &[&'a str]) -> Result<Option<Found>, E> {
         let mut values = Values::given(self.subject.graph, self.subject.task);
-        for end in self.ends(boundaries) {
-            if let Some(segment) = self.wrong_alone(end, &mut values)? {
-                let inner: Vec<&'a str> = segment.1.inner_values().collect();
-                let mut parts: Vec<_> =
-                    inner.into_iter().filter(|name| !self.structure.is_constant(name)).collect();
-                parts.sort_by_key(|end| self.structure.place(end));
-                for part in parts {
-                    if let Some((narrower, _)) = self.wrong_alone(part, &mut values)? {
-                        return Ok(Some(narrower));
-                    }
-                }
-                return Ok(Some(segment.0));
+        let mut ends = self.ends(boundaries).into_iter();
+        while let Some(end) = ends.next() {
+            let Some((found, segment)) = self.wrong_alone(end, &mut values)? else { continue };
+            let mut behind = Vec::new();
+            for end in ends {
+                behind.extend(self.wrong_alone_undiagnosed(end, &mut values)?);
+            }
+            let narrower = self.narrow_alone(&segment, &mut values)?;
+            return Ok(Some(narrower.unwrap_or(found).with_behind(behind)));
+        }
+        Ok(None)
+    }
+
+    /// The first part of a wrong segment that is wrong as a model of its own; `None` if no part is.
+    fn narrow_alone(&mut self, segment: &Segment<'a>, values: &mut Values<'a>) -> Result<Option<Found>, E> {
+        let mut parts: Vec<&'a str> = segment.inner_values().collect();
+        parts.retain(|name| !self.structure.is_constant(name));
+        parts.sort_by_key(|end| self.structure.place(end));
+        for part in parts {
+            if let Some((narrower, _)) = self.wrong_alone(part, values)? {
+                return Ok(Some(narrower));
             }
         }
         Ok(None)
@@ -277,38 +328,44 @@ impl<'a, E> Examiner<'a, '_, E> {
         end: &'a str,
         values: &mut Values<'a>,
     ) -> Result<Option<(Found, Segment<'a>)>, E> {
-        let segment = match self.structure.segment(end, &values.known()) {
-            Ok(segment) => segment,
-            Err(stop) => {
-                self.coverage.stop(self.structure.place(end), &stop);
-                return Ok(None);
-            }
-        };
-        let case = match segment.case(&self.subject.task.request, values) {
-            Ok(case) => case,
-            Err(reason) => {
-                self.coverage.miss(&segment, &reason);
-                return Ok(None);
-            }
-        };
-        if let Some(expected) = case.expected(self.subject.info) {
-            values.add(end, expected);
-        }
-        let observation = (self.observe)(&case.encoded().task)?;
+        let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
         match case.judge_observation(self.subject.info, observation) {
             SegmentVerdict::Conforms => self.coverage.cover(&segment),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
                 self.coverage.cover(&segment);
-                let found = Found {
-                    culprit: segment.culprit(Shown::Alone),
-                    evaluated: *evaluated,
-                    stands_alone: true,
-                };
+                let culprit = segment.culprit(Shown::Alone);
+                let found = Found { culprit, evaluated: *evaluated, stands_alone: true };
                 return Ok(Some((found, segment)));
             }
         }
         Ok(None)
+    }
+
+    /// As [`Self::wrong_alone`]. Why it is wrong is not asked.
+    fn wrong_alone_undiagnosed(
+        &mut self,
+        end: &'a str,
+        values: &mut Values<'a>,
+    ) -> Result<Option<WrongSegment>, E> {
+        let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
+        let conforms = case.conforms_alone(self.subject.info, &observation);
+        Ok(self.count(&segment, conforms))
+    }
+
+    /// What the variant does with the segment that ends at `end` as a model of its own; `None` if there is none, which is noted. Adds what
+    /// golden computes for it to `values`.
+    fn observe_alone(
+        &mut self,
+        end: &'a str,
+        values: &mut Values<'a>,
+    ) -> Result<Option<(Segment<'a>, SegmentCase, Observation)>, E> {
+        let Some((segment, case)) = self.case_at(end, values) else { return Ok(None) };
+        if let Some(expected) = case.expected(self.subject.info) {
+            values.add(end, expected);
+        }
+        let observation = (self.observe)(&case.encoded().task)?;
+        Ok(Some((segment, case, observation)))
     }
 
     /// Looks for nodes that are right if the value between them is observed, and wrong otherwise. `observation` is what the variant
@@ -359,6 +416,13 @@ impl<'a, E> Examiner<'a, '_, E> {
     /// Whether the outputs are those of the model of which only they were observed.
     fn has_same_outputs(&self, observation: &Observation) -> bool {
         has_outputs_of(observation, self.subject.observation)
+    }
+}
+
+impl Found {
+    /// It, with the wrong segments behind it.
+    fn with_behind(self, behind: Vec<WrongSegment>) -> Self {
+        Self { culprit: Culprit { behind, ..self.culprit }, ..self }
     }
 }
 

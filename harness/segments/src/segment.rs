@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use twinfer_case::{
     Algorithms, Arithmetic, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome,
-    Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
+    Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict, WrongSegment,
 };
 use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
 use twinfer_golden::evaluate_returned;
@@ -50,11 +50,21 @@ impl<'g> Segment<'g> {
     /// The segment by its names.
     pub fn culprit(&self, shown: Shown) -> Culprit {
         Culprit {
-            nodes: self.nodes.iter().map(|(_, node)| named(node)).collect(),
+            nodes: self.names(),
             inputs: self.inputs.iter().map(|&input| input.to_owned()).collect(),
             output: self.output.to_owned(),
             shown,
+            behind: Vec::new(),
         }
+    }
+
+    /// The segment by its names, if it is wrong and not the first that is.
+    pub fn behind_culprit(&self) -> WrongSegment {
+        WrongSegment { nodes: self.names(), output: self.output.to_owned() }
+    }
+
+    fn names(&self) -> Vec<NamedNode> {
+        self.nodes.iter().map(|(_, node)| named(node)).collect()
     }
 
     /// The segment as a case with `values` as its inputs; an error says why it is none.
@@ -110,31 +120,62 @@ impl SegmentCase {
     }
 
     /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone. The variant computed the inputs too.
-    ///
-    /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that `arithmetic` allows.
     pub fn judge(&self, info: &VariantInfo, arithmetic: Arithmetic, outputs: &[&Tensor]) -> SegmentVerdict {
-        let run = |&output: &&Tensor| RunOutput { outputs: vec![output.clone()], intermediates: Vec::new() };
-        let runs = outputs.iter().map(run).collect();
-        let observation = Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) };
-        let direct = self.verdict(info, &observation, arithmetic.with(Algorithms::Direct));
-        let verdict = match direct {
-            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => {
-                self.verdict(info, &observation, arithmetic)
-            }
-            other => other,
-        };
-        match verdict {
+        let observation = observation_of(outputs);
+        match self.verdict(info, &observation, arithmetic, &self.computed) {
             Verdict::Conforms => SegmentVerdict::Conforms,
             Verdict::Diverges(_) => self.judge_observation(info, observation),
-            other => SegmentVerdict::not_judged(&other),
+            other => SegmentVerdict::NotJudged(reason_not_judged(&other)),
         }
     }
 
-    /// The verdict on an observation, given inputs that the variant computed itself.
-    fn verdict(&self, info: &VariantInfo, observation: &Observation, arithmetic: Arithmetic) -> Verdict {
+    /// Whether `outputs` are right in the same sense, without a diagnosis; an error says why golden cannot tell.
+    pub fn conforms(
+        &self,
+        info: &VariantInfo,
+        arithmetic: Arithmetic,
+        outputs: &[&Tensor],
+    ) -> Result<bool, String> {
+        is_conforming(self.verdict(info, &observation_of(outputs), arithmetic, &self.computed))
+    }
+
+    /// Whether what a backend did with the segment as a model of its own is right, without a diagnosis; an error says why golden
+    /// cannot tell.
+    pub fn conforms_alone(&self, info: &VariantInfo, observation: &Observation) -> Result<bool, String> {
+        let arithmetic = observation.arithmetic(info.description.arithmetic);
+        is_conforming(self.verdict(info, observation, arithmetic, &vec![false; self.computed.len()]))
+    }
+
+    /// The verdict on an observation, given inputs of which the variant computed those that are `computed`.
+    ///
+    /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that `arithmetic` allows.
+    fn verdict(
+        &self,
+        info: &VariantInfo,
+        observation: &Observation,
+        arithmetic: Arithmetic,
+        computed: &[bool],
+    ) -> Verdict {
+        let direct = arithmetic.with(Algorithms::Direct);
+        match self.verdict_by(info, observation, direct, computed) {
+            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => {
+                self.verdict_by(info, observation, arithmetic, computed)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// The verdict by the bounds of these algorithms.
+    fn verdict_by(
+        &self,
+        info: &VariantInfo,
+        observation: &Observation,
+        arithmetic: Arithmetic,
+        computed: &[bool],
+    ) -> Verdict {
         let Case { graph, request, .. } = &self.encoded.case;
         let arithmetic = arithmetic.for_request(request);
-        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, &self.computed);
+        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, computed);
         let references: Vec<_> = self.encoded.task.runs.iter().map(evaluate).collect();
         let evidence = Evidence {
             case: &self.encoded.case,
@@ -155,19 +196,33 @@ impl SegmentCase {
         match &evaluated.judgement.verdict {
             Verdict::Conforms => SegmentVerdict::Conforms,
             Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),
-            other => SegmentVerdict::not_judged(other),
+            other => SegmentVerdict::NotJudged(reason_not_judged(other)),
         }
     }
 }
 
-impl SegmentVerdict {
-    /// Why golden cannot tell, of a verdict that is neither.
-    fn not_judged(verdict: &Verdict) -> Self {
-        Self::NotJudged(match verdict {
-            Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => rule.clone(),
-            _ => "its error bound is too wide".to_owned(),
-        })
+/// Whether a verdict says that a segment is right; an error says why it tells neither.
+fn is_conforming(verdict: Verdict) -> Result<bool, String> {
+    match verdict {
+        Verdict::Conforms => Ok(true),
+        Verdict::Diverges(_) => Ok(false),
+        other => Err(reason_not_judged(&other)),
     }
+}
+
+/// Why golden cannot tell whether a segment is right, of a verdict that says neither.
+fn reason_not_judged(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => rule.clone(),
+        _ => "its error bound is too wide".to_owned(),
+    }
+}
+
+/// An observation with this one output in each run.
+fn observation_of(outputs: &[&Tensor]) -> Observation {
+    let run = |&output: &&Tensor| RunOutput { outputs: vec![output.clone()], intermediates: Vec::new() };
+    let runs = outputs.iter().map(run).collect();
+    Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) }
 }
 
 /// A node by its names.

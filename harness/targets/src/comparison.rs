@@ -165,6 +165,7 @@ impl Targets {
             seed: model.seed,
             distribution: Distribution::default(),
             families: Vec::new(),
+            checked: Some(model.path.clone()),
             budget: Budget::Cases(model.cases.len() as u64),
             shard: Shard::WHOLE,
             jobs: 1,

@@ -33,7 +33,7 @@ pub use case::{expected, read_case, write_case};
 pub use error::TargetError;
 pub use explain::Explanation;
 pub use fewest_options::reduce_options;
-pub use minimize::{Minimal, Minimization};
+pub use minimize::{Explained, Minimal, Minimization};
 pub use opaque_model::OpaqueModel;
 pub use replay::Replay;
 pub use sanitizer::{Sanitizer, SanitizerReport, SanitizerTool};

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use twinfer_case::{Case, Circumstance, Divergence, Event, Finding, RepeatedOutcome, VariantRecord};
+use twinfer_case::{
+    Case, Circumstance, Diagnosis, Divergence, Event, Finding, RepeatedOutcome, VariantRecord,
+};
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_store::{Observed, write_finding};
 use twinfer_triage::{
-    Cancellation, DivergingCase, Neighbors, Reduction, Repeater, Study, Symptom, confirm_smaller, finding,
+    Cancellation, DivergingCase, Neighbors, Reduction, Repeater, Scrutiny, Study, Symptom, Triageable,
+    confirm_smaller, finding,
 };
 use twinfer_workers::TriageWorkers;
 
@@ -19,6 +22,17 @@ pub struct Minimal {
     pub finding: Finding,
     /// The folder to which the finding was written.
     pub folder: PathBuf,
+    /// What explained the divergence before, if that is not among what explains the minimal case: `None` if it is.
+    pub drifted_from: Option<Explained>,
+}
+
+/// What explains a divergence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explained {
+    /// Nothing.
+    ByNothing,
+    /// These mutants.
+    By(Diagnosis),
 }
 
 /// The result of minimizing a case.
@@ -31,12 +45,12 @@ pub enum Minimization {
 }
 
 impl Targets {
-    /// Minimizes `case` for the first variant that diverges on it, experiments with cases chosen from `neighbors`, and writes the
-    /// finding to a folder in `out`. Given a `known` finding, the divergence of that finding is followed if the case shows it, and
-    /// the first divergence otherwise.
+    /// Minimizes the first of `cases` on which a variant diverges, for the first variant that does, experiments with cases chosen from
+    /// `neighbors`, and writes the finding to a folder in `out`. Given a `known` finding, the divergence of that finding is followed if the
+    /// case shows it, and the first divergence otherwise. If a segment explains wrong outputs better than the whole case does, it is minimized.
     pub fn minimize(
         &self,
-        case: &Case,
+        cases: &[Case],
         known: Option<&Finding>,
         neighbors: &Neighbors,
         out: &Path,
@@ -44,13 +58,11 @@ impl Targets {
     ) -> Result<Minimization, TargetError> {
         let mut records = Vec::new();
         for workers in &self.variants {
-            let evaluated = self.evaluate_fresh(workers, case)?;
-            let Some(symptom) = symptom(&evaluated, known) else {
-                records.push(evaluated.record(workers.info()));
+            let Some((evaluated, start)) = self.diverging(workers, cases, known, &mut records)? else {
                 continue;
             };
-            let mut minimal =
-                self.smallest(workers, DivergingCase { evaluated: evaluated.clone(), symptom }, sink)?;
+            let before = diagnosis(&start);
+            let mut minimal = self.smallest(workers, start, sink)?;
             let Study { trigger, refuted, composed, .. } = self.study(workers, &minimal, neighbors)?;
             minimal.symptom = minimal.symptom.without(&refuted);
             let (minimal, outcomes) = repeated(workers, minimal)?;
@@ -63,9 +75,41 @@ impl Targets {
             let (info, library) = (workers.info(), self.libraries.of(&workers.info().variant));
             let observed = Observed { info, library, observation };
             write_finding(&folder, &finding, (encoded, &outputs), observed)?;
-            return Ok(Minimization::Minimal(Box::new(Minimal { finding, folder })));
+            let drifted_from = drift(before, &finding.diagnosis);
+            return Ok(Minimization::Minimal(Box::new(Minimal { finding, folder, drifted_from })));
         }
         Ok(Minimization::NoDivergence(records))
+    }
+
+    /// The first of `cases` that diverges and can be reduced, and what of it is: the segment that [shows](Scrutiny) why, or the case itself.
+    /// `None` if there is none: then `records` gets the verdict on the first case, or on one that diverges only as a whole.
+    fn diverging(
+        &self,
+        workers: &TriageWorkers,
+        cases: &[Case],
+        known: Option<&Finding>,
+        records: &mut Vec<VariantRecord>,
+    ) -> Result<Option<(Evaluated, DivergingCase)>, TargetError> {
+        let mut verdicts = Vec::new();
+        for case in cases {
+            let whole = self.evaluate_fresh(workers, case)?;
+            let mut scrutinized = whole.clone();
+            let reducible = match Scrutiny::Rounded.apply(workers, &mut scrutinized)? {
+                Triageable::Segment(segment) => Some(*segment),
+                Triageable::Case => Some(whole.clone()),
+                Triageable::Nothing => None,
+            };
+            let start = reducible.and_then(|evaluated| {
+                symptom(&evaluated, known).map(|symptom| DivergingCase { evaluated, symptom })
+            });
+            if let Some(start) = start {
+                return Ok(Some((whole, start)));
+            }
+            verdicts.push(scrutinized.record(workers.info()));
+        }
+        let diverging = verdicts.iter().position(|record| !record.verdict.divergences().is_empty());
+        records.extend(verdicts.into_iter().nth(diverging.unwrap_or(0)));
+        Ok(None)
     }
 
     /// The smallest case on which the first variant that diverges on `case` diverges in the same way, with the finding that it
@@ -96,6 +140,25 @@ impl Targets {
     }
 }
 
+/// What explains the symptom of a case.
+fn diagnosis(diverging: &DivergingCase) -> Option<Diagnosis> {
+    let mutants = diverging.symptom.diagnosis();
+    let diagnoses = diverging.evaluated.divergences().iter().filter_map(|one| one.diagnosis.as_ref());
+    let mut narrowed = diagnoses.map(|diagnosis| diagnosis.clone().narrowed_to(mutants));
+    narrowed.find(|diagnosis| !diagnosis.mutants.is_empty())
+}
+
+/// What explained a case `before`, if that is none of what explains the smaller one that it was reduced to.
+fn drift(before: Option<Diagnosis>, after: &[String]) -> Option<Explained> {
+    match before {
+        Some(before) if !before.mutant_names().any(|name| after.iter().any(|other| other == name)) => {
+            Some(Explained::By(before))
+        }
+        None if !after.is_empty() => Some(Explained::ByNothing),
+        _ => None,
+    }
+}
+
 /// A case that diverged in a fresh worker as what its repeats show it to be, with their outcomes.
 fn repeated(
     workers: &TriageWorkers,
@@ -118,4 +181,28 @@ pub(crate) fn symptom(evaluated: &Evaluated, known: Option<&Finding>) -> Option<
     let divergences = evaluated.divergences();
     let lead = divergences.iter().find(is_known).or(divergences.first())?;
     Some(Symptom::of(lead, evaluated))
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::ReproducingMutant;
+
+    use super::*;
+
+    #[test]
+    fn explanation_drifts_if_no_mutant_is_left() {
+        let mutant = |name: &&str| ReproducingMutant { name: (*name).to_owned(), clause: String::new() };
+        let explained = |names: &[&str]| Diagnosis {
+            mutants: names.iter().map(mutant).collect(),
+            residual: None,
+            unexplained: None,
+        };
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let before = explained(&["axis", "swapped"]);
+        assert_eq!(drift(Some(before.clone()), &names(&["axis"])), None);
+        assert_eq!(drift(Some(before.clone()), &names(&["bias"])), Some(Explained::By(before.clone())));
+        assert_eq!(drift(Some(before.clone()), &[]), Some(Explained::By(before)));
+        assert_eq!(drift(None, &names(&["bias"])), Some(Explained::ByNothing));
+        assert_eq!(drift(None, &[]), None);
+    }
 }

@@ -7,6 +7,8 @@ use crate::TargetError;
 /// A model that golden does not support, with the inputs to run it on.
 #[derive(Clone, Debug)]
 pub struct OpaqueModel {
+    /// The model's path as it was given, for reports.
+    pub path: String,
     /// The model's ONNX bytes.
     pub model: Vec<u8>,
     /// The model's inputs, outputs and operators.

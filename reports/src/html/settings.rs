@@ -48,6 +48,7 @@ fn origin(run: &RunInfo) -> Markup {
                 }
             }
         }
+        @if let Some(path) = &run.checked { dt { "model or case" } dd { (path) } }
         @if !run.families.is_empty() {
             dt { "seed" } dd { (run.seed) }
             dt { "families" } dd { (run.families.join(", ")) }

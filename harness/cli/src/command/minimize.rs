@@ -1,16 +1,20 @@
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use twinfer_campaign::NEIGHBORS;
-use twinfer_case::{Comparisons, VariantRecord};
+use twinfer_case::{Case, Comparisons, VariantRecord};
 use twinfer_log::LogLevel;
 use twinfer_reports::Reporter;
 use twinfer_store::{new_run_directory, read_finding};
-use twinfer_targets::{Minimization, read_case};
+use twinfer_targets::{Explained, Minimization, read_case};
 
 use crate::{
     Exit, Failure, asked,
     backends::Backends,
+    command::check::InputArguments,
     limits::LimitArguments,
     output::{line, print},
     paint,
@@ -27,6 +31,8 @@ pub struct Arguments {
     /// showed the finding, what is installed for the GPU, or golden,ort:cpu,trt-rtx]
     #[arg(long, value_name = "A,B")]
     backends: Option<Backends>,
+    #[command(flatten)]
+    inputs: InputArguments,
     /// Folder to write the finding to [default: next free runs/NNNN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -38,7 +44,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let case = read_case(&arguments.case)?;
+    let cases = cases(&arguments.case, &arguments.inputs)?;
     let known = read_finding(&arguments.case)?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
@@ -48,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let out = out.map_or_else(new_run_directory, |out| Ok(out.to_owned()))?;
     let mut progress = terminal::progress();
     let minimized =
-        targets.minimize(&case, known.as_ref(), &NEIGHBORS, &out, &mut |event| progress.on_event(event))?;
+        targets.minimize(&cases, known.as_ref(), &NEIGHBORS, &out, &mut |event| progress.on_event(event))?;
     let minimal = match minimized {
         Minimization::Minimal(minimal) => minimal,
         Minimization::NoDivergence(records) => {
@@ -73,12 +79,33 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(trigger) = &finding.trigger {
         line!("trigger: {trigger}");
     }
+    match &minimal.drifted_from {
+        Some(Explained::By(diagnosis)) => {
+            line!("this may be another mistake than that of the whole, whose explanation was: {diagnosis}");
+        }
+        Some(Explained::ByNothing) => {
+            line!("this may not be the only mistake: it does not explain what the whole differs in");
+        }
+        None => {}
+    }
     line!("written to {}", minimal.folder.display());
     Ok(Exit::Findings)
 }
 
-/// Prints that no backend diverges, or why backends were not compared.
+/// The case at `path`, or the model at `path` with the inputs that `check` generates.
+fn cases(path: &Path, inputs: &InputArguments) -> Result<Vec<Case>, Failure> {
+    let case = read_case(path)?;
+    let is_model = !path.is_dir() && path.extension().is_none_or(|extension| extension != "json");
+    if is_model { inputs.cases(&case.graph) } else { Ok(vec![case]) }
+}
+
+/// Prints why there is nothing to minimize: no backend diverges, only the whole model is wrong, or backends were not compared.
 fn conclude(records: &[VariantRecord]) -> Exit {
+    if let Some(record) = records.iter().find(|record| !record.verdict.divergences().is_empty()) {
+        let variant = &record.variant;
+        line!(paint::bad("nothing to minimize") => ": {variant} diverges only inside this model: `twinfer check` says where");
+        return Exit::Findings;
+    }
     let causes = records.iter().flat_map(|record| {
         let mut comparisons = Comparisons::default();
         comparisons.record(record);

@@ -4,8 +4,8 @@ use clap::Args;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
-use super::inputs;
-use crate::{backends::Backends, formats::formats, limits::LimitArguments, whole_number::whole_number};
+use super::inputs::InputArguments;
+use crate::{backends::Backends, formats::formats, limits::LimitArguments};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -22,15 +22,8 @@ pub struct Arguments {
     /// Run nothing; show the observations stored beside each case
     #[arg(long, conflicts_with_all = ["record", "backends"])]
     pub recorded: bool,
-    /// Input sets to generate for a model; a case has its own
-    #[arg(long, default_value_t = 8, value_parser = whole_number::<u64>)]
-    pub cases: u64,
-    /// Extent of a symbolic dimension [default: the smallest that fits; 2 if golden does not support the model]
-    #[arg(long = "dim", value_name = "NAME=N", value_parser = inputs::parse_extent)]
-    pub dims: Vec<(String, usize)>,
-    /// Seed of the generated inputs
-    #[arg(long, default_value_t = 0, value_parser = whole_number::<u64>)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub inputs: InputArguments,
     /// Folder of known findings, or a run directory; repeatable. Findings in it do not count as new
     #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "recorded"])]
     pub known: Vec<PathBuf>,

@@ -20,6 +20,8 @@ use crate::{
 
 /// What is checked.
 pub struct Checked<'a> {
+    /// The path of the model or case.
+    pub path: String,
     pub cases: Vec<Case>,
     /// The finding whose own cases these are.
     pub finding: Option<&'a Finding>,
@@ -30,7 +32,7 @@ pub struct Checked<'a> {
 /// Runs the cases on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the checked one, or
 /// that it lists beside its own, is not new, and its recurrence is what a variant was compared with, whatever its stage.
 pub fn run(
-    Checked { cases, finding, known }: Checked<'_>,
+    Checked { path, cases, finding, known }: Checked<'_>,
     variants: Vec<TrustedVariant>,
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
@@ -48,6 +50,7 @@ pub fn run(
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
         fresh_every: 0,
+        checked: Some(path),
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
         ..Options::new(variants, worker)
     };

@@ -1,17 +1,62 @@
 //! Generated inputs for a user's model.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU64,
+};
 
+use clap::Args;
 use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
 use twinfer_onnx::{DataType, Dim, Graph, MAX_ELEMENTS, Rule, RuleViolation, ValueInfo, infer_shapes};
 
-use crate::Failure;
+use crate::{Failure, whole_number::whole_number};
 
 /// Extents that are tried, in order, for a symbolic dimension without a given extent.
 const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
+/// Which inputs to generate for a model.
+#[derive(Clone, Debug, Args)]
+pub struct InputArguments {
+    /// Input sets to generate for a model; a case has its own
+    #[arg(long, default_value = "8", value_parser = whole_number::<NonZeroU64>)]
+    cases: NonZeroU64,
+    /// Extent of a symbolic dimension [default: the smallest that fits; 2 if golden does not support the model]
+    #[arg(long = "dim", value_name = "NAME=N", value_parser = parse_extent)]
+    pub dims: Vec<(String, usize)>,
+    /// Seed of the generated inputs
+    #[arg(long, default_value_t = 0, value_parser = whole_number::<u64>)]
+    pub seed: u64,
+}
+
+impl InputArguments {
+    /// Cases of the graph, whose inputs are alternately small integers (exact regime) and Gaussian (rounding regime).
+    pub fn cases(&self, graph: &Graph) -> Result<Vec<Case>, Failure> {
+        let shapes = shapes(graph, &self.dims)?;
+        let case = |index: u64| Case {
+            graph: graph.clone(),
+            request: request(&graph.inputs),
+            runs: vec![self.run(index, &graph.inputs, &shapes)],
+            expectation: Expectation::Valid,
+            provenance: None,
+        };
+        Ok((0..self.cases.get()).map(case).collect())
+    }
+
+    /// Runs for a model of which only `inputs` is known, with the same inputs that [`Self::cases`] generates.
+    pub fn runs(&self, inputs: &[ValueInfo]) -> Result<Vec<Run>, Failure> {
+        let known = known(inputs, &self.dims)?;
+        let shapes = inputs.iter().map(|input| shape(input, &known, EXTENTS[0]));
+        let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+        Ok((0..self.cases.get()).map(|index| self.run(index, inputs, &shapes)).collect())
+    }
+
+    fn run(&self, index: u64, inputs: &[ValueInfo], shapes: &[Vec<usize>]) -> Run {
+        Run { inputs: sources(inputs, shapes, self.seed.wrapping_add(index), index) }
+    }
+}
+
 /// Parses `NAME=N`, such as `batch=4`.
-pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
+fn parse_extent(text: &str) -> Result<(String, usize), String> {
     let (name, extent) = text.split_once('=').ok_or("give NAME=N, such as batch=4")?;
     let extent: usize =
         extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
@@ -19,33 +64,6 @@ pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
         return Err("a dimension of 0 leaves no values to compare: give at least 1".to_owned());
     }
     Ok((name.to_owned(), extent))
-}
-
-/// `count` cases of the graph, whose inputs are alternately small integers (exact regime) and Gaussian (rounding regime).
-pub fn cases(graph: &Graph, given: &[(String, usize)], seed: u64, count: u64) -> Result<Vec<Case>, Failure> {
-    let shapes = shapes(graph, given)?;
-    let case = |index: u64| Case {
-        graph: graph.clone(),
-        request: request(&graph.inputs),
-        runs: vec![Run { inputs: sources(&graph.inputs, &shapes, seed.wrapping_add(index), index) }],
-        expectation: Expectation::Valid,
-        provenance: None,
-    };
-    Ok((0..count).map(case).collect())
-}
-
-/// `count` runs for a model of which only `inputs` is known, with the same inputs that [`cases`] generates.
-pub fn runs(
-    inputs: &[ValueInfo],
-    given: &[(String, usize)],
-    seed: u64,
-    count: u64,
-) -> Result<Vec<Run>, Failure> {
-    let known = known(inputs, given)?;
-    let shapes =
-        inputs.iter().map(|input| shape(input, &known, EXTENTS[0])).collect::<Result<Vec<_>, _>>()?;
-    let run = |index: u64| Run { inputs: sources(inputs, &shapes, seed.wrapping_add(index), index) };
-    Ok((0..count).map(run).collect())
 }
 
 fn sources(inputs: &[ValueInfo], shapes: &[Vec<usize>], seed: u64, index: u64) -> Vec<TensorSource> {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use twinfer_store::{RunDirectory, without_recordings};
 
-pub use self::arguments::Arguments;
+pub use self::{arguments::Arguments, inputs::InputArguments};
 use self::{campaign::Checked, collection::Collection, subject::Subject};
 use crate::{
     Exit, Failure, asked,
@@ -38,19 +38,20 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
     let variants = asked::variants(arguments.backends.as_ref(), subject.finding())?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
-    let advice = subject.advice(&arguments.dims);
+    let advice = subject.advice(&arguments.inputs.dims);
     let finding = subject.finding().map(|finding| finding.signature.slug());
     if let Some(dimensions) = advice.dimensions() {
         note!("{dimensions}");
     }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let path = model.display().to_string();
     let mut report = match subject {
         Subject::Cases(cases) => {
-            campaign::run(Checked { cases, finding: None, known }, variants, &directory, settings)?
+            campaign::run(Checked { path, cases, finding: None, known }, variants, &directory, settings)?
         }
         Subject::Finding(finding, cases) => {
-            let checked = Checked { cases, finding: Some(&finding), known };
+            let checked = Checked { path, cases, finding: Some(&finding), known };
             campaign::run(checked, variants, &directory, settings)?
         }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &known, &variants, &directory, settings)?,

@@ -39,23 +39,23 @@ impl Subject {
         if model.is_empty() {
             return Err(Failure::usage(format!("{} is empty: give an ONNX model", path.display())));
         }
-        let Arguments { dims, seed, cases, .. } = arguments;
+        let generated = &arguments.inputs;
         match Graph::decode_known(&model) {
             Ok(graph) if graph.outputs.is_empty() => Err(Failure::usage(format!(
                 "{} has no outputs, so there is nothing to compare: declare one in the model",
                 path.display()
             ))),
             Ok(graph) => {
-                let cases = inputs::cases(&graph, dims, *seed, *cases)?;
+                let cases = generated.cases(&graph)?;
                 let Some(unknown) = too_large_for_golden(&cases)? else { return Ok(Self::Cases(cases)) };
                 let interface = Interface::decode(&model).map_err(undecodable)?;
                 let runs = cases.into_iter().flat_map(|case| case.runs).collect();
-                Ok(Self::opaque(model, interface, unknown, runs, *seed))
+                Ok(Self::opaque((path, model), interface, unknown, runs, generated.seed))
             }
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;
-                let runs = inputs::runs(&interface.inputs, dims, *seed, *cases)?;
-                Ok(Self::opaque(model, interface, reason.to_string(), runs, *seed))
+                let runs = generated.runs(&interface.inputs)?;
+                Ok(Self::opaque((path, model), interface, reason.to_string(), runs, generated.seed))
             }
             Err(error @ DecodeError::InvalidAttribute { .. }) => {
                 Err(Failure::usage(format!("the model is invalid: {error}")))
@@ -65,9 +65,16 @@ impl Subject {
     }
 
     /// A model with these runs, for which golden has no reference because of `unknown`.
-    fn opaque(model: Vec<u8>, interface: Interface, unknown: String, cases: Vec<Run>, seed: u64) -> Self {
+    fn opaque(
+        (path, model): (&Path, Vec<u8>),
+        interface: Interface,
+        unknown: String,
+        cases: Vec<Run>,
+        seed: u64,
+    ) -> Self {
         let request = inputs::request(&interface.inputs);
-        Self::Opaque(Box::new(OpaqueModel { model, interface, unknown, request, cases, seed }))
+        let path = path.display().to_string();
+        Self::Opaque(Box::new(OpaqueModel { path, model, interface, unknown, request, cases, seed }))
     }
 
     /// Reads the folder of a case or of a finding. A finding that is about another case than that of its folder is ignored.
