@@ -58,7 +58,7 @@ pub use issue::{IssueState, ListedIssue};
 pub use markup::{markdown_block, markdown_code, markdown_text};
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
-pub use screen::first_screen;
+pub use screen::{COLUMNS, first_screen};
 pub use shell::shell_word;
 pub use site::{Row, RunTally, Site};
 pub use styled::Styled;

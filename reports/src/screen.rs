@@ -20,8 +20,8 @@ use crate::{
 
 /// The most lines, with a few to spare for what the command prints around them.
 const LINES: usize = 36;
-/// The most columns.
-const COLUMNS: usize = 100;
+/// The columns of a screen that is not printed to a terminal.
+pub const COLUMNS: usize = 100;
 /// The most lines about known issues of the project.
 const ISSUES: usize = 10;
 /// The lines of one finding.
@@ -31,15 +31,17 @@ const VARIANTS: usize = 8;
 /// The most causes for which something was not compared.
 const CAUSES: usize = 6;
 
-/// The first screen about the campaign in the directory `run`, which ends with the next step.
-pub fn first_screen(report: &Report, run: &str) -> String {
-    let mut lines = title(report);
-    let causes = uncompared::lines(report).into_iter().take(CAUSES).map(|line| truncated(&line, COLUMNS - 6));
+/// The first screen about the campaign in the directory `run`, which ends with the next step. Its lines have at most `columns` columns,
+/// [`COLUMNS`] unless a terminal has others; commands and paths are not cut.
+pub fn first_screen(report: &Report, run: &str, columns: usize) -> String {
+    let mut lines = title(report, columns);
+    let causes = uncompared::lines(report).into_iter().take(CAUSES);
+    let causes = causes.map(|line| truncated(&line, columns.saturating_sub(6)));
     lines.extend(uncompared::listed(&causes.collect::<Vec<_>>()));
     lines.push(Styled::dim(cases(report)));
     lines.extend(troubles(report).into_iter().take(CAUSES));
     lines.push(Styled::default());
-    lines.extend(verdicts(report));
+    lines.extend(verdicts(report, columns));
     let issues: Vec<_> = issues(report).into_iter().take(ISSUES).collect();
     let last = ending_lines(report, run);
     let ranked = report.ranked();
@@ -47,7 +49,7 @@ pub fn first_screen(report: &Report, run: &str) -> String {
     let room = LINES.saturating_sub(lines.len() + issues.len() + last.len() + 2) / LINES_PER_FINDING;
     let shown = room.max(1).min(worth_a_look.max(1)).min(ranked.len());
     for found in &ranked[..shown] {
-        lines.extend(finding(report, found));
+        lines.extend(finding(report, found, columns));
     }
     let left_out = left_out(report, &ranked[shown..]);
     lines.extend(issues);
@@ -78,9 +80,9 @@ fn left_out(report: &Report, hidden: &[&ReportedFinding]) -> Option<String> {
 }
 
 /// The headline, on two lines if it is too long for one.
-fn title(report: &Report) -> Vec<Styled> {
+fn title(report: &Report, columns: usize) -> Vec<Styled> {
     let headline = headline(report);
-    let is_long = headline.chars().count() > COLUMNS;
+    let is_long = headline.chars().count() > columns;
     match headline.rsplit_once("; ").filter(|_| is_long) {
         Some((first, second)) => vec![emphasized(report, first), emphasized(report, second)],
         None => vec![emphasized(report, &headline)],
@@ -101,7 +103,7 @@ fn cases(report: &Report) -> String {
     [Some(cases), resumed, time, open].into_iter().flatten().collect()
 }
 
-fn verdicts(report: &Report) -> Vec<Styled> {
+fn verdicts(report: &Report, columns: usize) -> Vec<Styled> {
     let all = &report.summary.variants;
     let mut table = Table::new(["backend", "cases", "agree", "differ", "not judged", "got as far as"], 1);
     for variant in all.iter().take(VARIANTS) {
@@ -113,7 +115,7 @@ fn verdicts(report: &Report) -> Vec<Styled> {
     }
     if all.iter().any(|variant| not_judged(variant) > 0) {
         let why = "  not judged: documented as unsupported, left open by ONNX, or rounding may explain any difference";
-        lines.push(Styled::dim(truncated_line(why)));
+        lines.push(Styled::dim(console::truncate_str(why, columns, "…")));
     }
     lines.push(Styled::default());
     lines
@@ -135,7 +137,7 @@ fn not_judged(variant: &VariantSummary) -> u64 {
 }
 
 /// What it is, what differs, and why, or when if nothing explains it, or the model if no condition was found either.
-fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDING] {
+fn finding(report: &Report, found: &ReportedFinding, columns: usize) -> [Styled; LINES_PER_FINDING] {
     let ReportedFinding { slug, finding, .. } = found;
     let severity = found.severity();
     let what = meaning(finding.kind);
@@ -151,7 +153,7 @@ fn finding(report: &Report, found: &ReportedFinding) -> [Styled; LINES_PER_FINDI
     let because = findings::cause(finding).map(|cause| format!("because: {cause}"));
     let when = || Some(format!("when: {}", finding.trigger.as_ref().and_then(Trigger::remark)?));
     let last = because.or_else(when).unwrap_or_else(|| format!("model: {}", finding.graph));
-    let line = |text: &str| Styled::plain(format!("    {}", truncated(text, COLUMNS - 4)));
+    let line = |text: &str| Styled::plain(format!("    {}", truncated(text, columns.saturating_sub(4))));
     [Styled::plain("  ") + mark + Styled::dim(where_), line(&findings::detail(finding)), line(&last)]
 }
 
@@ -181,8 +183,4 @@ fn id<'a>(report: &Report, slug: &'a str) -> &'a str {
 fn id_pattern(report: &Report, slug: &str) -> String {
     let id = id(report, slug);
     if id.len() < slug.len() { format!("*-{id}") } else { shell_word(slug) }
-}
-
-fn truncated_line(text: &str) -> String {
-    console::truncate_str(text, COLUMNS, "…").into_owned()
 }

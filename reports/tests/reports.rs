@@ -18,7 +18,8 @@ use twinfer_case::{
     SegmentCounts, Signature, StartingWorkers, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
-    Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings, first_screen,
+    COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
+    first_screen,
 };
 use twinfer_store::{Journal, RunDirectory};
 
@@ -35,7 +36,7 @@ fn terminal_report_shows_verdicts_and_findings() {
 #[test]
 fn first_screen_has_headline_and_next_step() {
     console::set_colors_enabled(false);
-    insta::assert_snapshot!(first_screen(&Report::of(&fixture::events()), "runs/0001"));
+    insta::assert_snapshot!(first_screen(&Report::of(&fixture::events()), "runs/0001", COLUMNS));
 }
 
 #[test]
@@ -48,9 +49,13 @@ fn first_screen_fits_a_terminal() {
         found.finding.graph = "Conv ".repeat(100);
         report.findings.push(found);
     }
-    let text = first_screen(&report, "runs/0001");
-    assert!((24..=40).contains(&text.lines().count()), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let text = first_screen(&report, "runs/0001", COLUMNS);
+    for columns in [COLUMNS, 160] {
+        let text = first_screen(&report, "runs/0001", columns);
+        assert!((24..=40).contains(&text.lines().count()), "{text}");
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        assert!((columns * 3 / 4..=columns).contains(&longest), "{longest} of {columns}: {text}");
+    }
     assert!(text.contains(" more findings and 335 known findings: twinfer report runs/0001"), "{text}");
 }
 
@@ -72,7 +77,7 @@ fn first_screen_says_why_or_else_when_or_else_where() {
     ];
     let last_lines = changes.map(|change| {
         change(&mut report.findings[0].finding);
-        let text = first_screen(&report, "runs/0001");
+        let text = first_screen(&report, "runs/0001", COLUMNS);
         let lines: Vec<_> = text.lines().skip_while(|line| !line.contains(" · ")).collect();
         assert_eq!(lines[3], "", "a finding has three lines\n{text}");
         lines[2].to_owned()
@@ -86,7 +91,7 @@ fn first_screen_offers_no_bug_report_of_documented_limits() {
     let mut report = Report::of(&fixture::events());
     report.findings.truncate(1);
     let next = |report: &Report| {
-        let text = first_screen(report, "runs/0001");
+        let text = first_screen(report, "runs/0001", COLUMNS);
         text.lines().find(|line| line.starts_with("next ")).unwrap().to_owned()
     };
     assert!(next(&report).contains("twinfer repro"), "{}", next(&report));
@@ -126,7 +131,8 @@ fn no_format_for_people_uses_words_that_only_developers_know() {
         report.summary.record(&record);
     }
     let texts = [Format::Terminal, Format::Junit, Format::Markdown, Format::Html];
-    let texts = texts.map(|format| format.render(&report)).into_iter().chain([first_screen(&report, "run")]);
+    let texts =
+        texts.map(|format| format.render(&report)).into_iter().chain([first_screen(&report, "run", COLUMNS)]);
     for text in texts {
         assert!(!text.contains("vacuous") && !text.contains("grid step"), "{text}");
         assert!(text.contains("exact results are multiples of 0.5") || !text.contains("&lt;5&gt;"), "{text}");
@@ -623,7 +629,7 @@ fn every_format_begins_with_what_was_not_compared() {
         let report = report_on_a_model(&notes, &verdict);
         let terminal = Format::Terminal.render(&report);
         assert_eq!(terminal.lines().next(), Some(headline));
-        assert_eq!(first_screen(&report, "run").lines().next(), Some(headline));
+        assert_eq!(first_screen(&report, "run", COLUMNS).lines().next(), Some(headline));
         let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
         assert_eq!(json["headline"], headline);
         let markdown = Format::Markdown.render(&report).to_lowercase();

@@ -3,7 +3,7 @@
 use std::{io, sync::OnceLock};
 
 use clap::{Args, ValueEnum};
-use twinfer_reports::Progress;
+use twinfer_reports::{COLUMNS, Progress};
 
 /// Options of every command.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -64,6 +64,13 @@ fn chosen() -> Terminal {
 /// Whether notes are left out.
 pub fn is_quiet() -> bool {
     chosen().quiet
+}
+
+/// The columns of what a person reads first: [`COLUMNS`], or more at a terminal that has them.
+pub fn columns() -> usize {
+    const WIDE: usize = 200;
+    let size = console::Term::stdout().size_checked();
+    size.map_or(COLUMNS, |(_, columns)| usize::from(columns).clamp(COLUMNS, WIDE))
 }
 
 /// Progress in the form that was chosen.

@@ -37,6 +37,7 @@ use crate::{
     provision::provision,
     resumption::Resumption,
     run_log::RunLog,
+    terminal,
     trust::TrustArguments,
     whole_number::whole_number,
     worker::worker_with,
@@ -150,7 +151,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let page = page::write_into(&out, &report);
     write(&match arguments.format {
-        Format::Terminal if !arguments.all => first_screen(&report, &out.to_string_lossy()),
+        Format::Terminal if !arguments.all => {
+            first_screen(&report, &out.to_string_lossy(), terminal::columns())
+        }
         format => page::render_as(format, None, &out, &report),
     });
     note!("run directory: {}", out.display());
