@@ -131,7 +131,7 @@ impl Manifest {
 /// Extracts the installations in `archive` into new folders of `workspace`, by the names of their folders. Nothing is written anywhere
 /// else, whatever the archive says.
 fn extract(archive: &Path, workspace: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
-    let file = File::open(archive).map_err(Error::io("open", archive))?;
+    let file = File::open(archive).map_err(|error| fault(archive, error.to_string()))?;
     let mut folders = BTreeMap::new();
     // the messages of the reader quote the file
     let unreadable = |_: std::io::Error| fault(archive, "it is no tar archive, or damaged".to_owned());

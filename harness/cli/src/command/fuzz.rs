@@ -58,7 +58,7 @@ pub struct Arguments {
     backends: Option<Backends>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Generator families, separated by commas [default: all]
+    /// Generator families, separated by commas: conv, deconv, qdq-conv, qdq-deconv, block, invalid [default: all]
     #[arg(long, value_delimiter = ',')]
     family: Vec<Family>,
     /// Which cases the generators draw: baseline, which never changes and on which figures are measured, or full [default: full]

@@ -73,13 +73,14 @@ fn planted_bugs_are_named_and_strangers_are_unexplained() {
         fs::write(folder.join("diagnosis.md"), report.to_string())
             .expect("the results folder can be written");
     }
-    let mutants = report.total(Sort::Mutant);
-    assert!(mutants.named() >= RIGHT, "the truth is in too few answers\n{report}");
-    assert!(mutants.singled_out() >= SINGLE, "too few answers are a single mutant\n{report}");
-    assert!(
-        report.total(Sort::Stranger).unexplained() >= RIGHT,
-        "too many strangers are explained\n{report}"
-    );
+    assert!(!trials.is_empty(), "no bug is called so");
+    if let Some(mutants) = report.total(Sort::Mutant) {
+        assert!(mutants.named() >= RIGHT, "the truth is in too few answers\n{report}");
+        assert!(mutants.singled_out() >= SINGLE, "too few answers are a single mutant\n{report}");
+    }
+    if let Some(strangers) = report.total(Sort::Stranger) {
+        assert!(strangers.unexplained() >= RIGHT, "too many strangers are explained\n{report}");
+    }
 }
 
 #[test]

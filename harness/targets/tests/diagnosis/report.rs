@@ -46,9 +46,11 @@ impl<'a> Report<'a> {
         Self { wanted, trials }
     }
 
-    /// Over the bugs of a sort.
-    pub fn total(&self, sort: Sort) -> Total {
-        Total::of(self.of_sort(sort))
+    /// Over the bugs of a sort; `None` if none was tried.
+    pub fn total(&self, sort: Sort) -> Option<Total> {
+        let mut trials = self.of_sort(sort).peekable();
+        trials.peek()?;
+        Some(Total::of(trials))
     }
 
     fn of_sort(&self, sort: Sort) -> impl Iterator<Item = &Trial> {
