@@ -12,7 +12,7 @@ from mutated.strangers import STRANGERS
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--bug", help="which bug, or several at once: NAME+NAME")
+    what.add_argument("--bug", help="which bug, or several at once: NAME+NAME; NAME@NODE at one node")
     what.add_argument("--list", action="store_true", help="name all bugs")
     parser.add_argument("--node", help="the name of the node that has the bug; all nodes by default")
     parser.add_argument("--singles", choices=["single", "half", "bfloat16", "either"],
@@ -21,8 +21,9 @@ if __name__ == "__main__":
     if arguments.list:
         print(*BUGS, *STRANGERS, sep="\n")
     else:
-        bugs = [(BUGS | STRANGERS)[name] for name in arguments.bug.split("+")]
-        has_bug = lambda step: arguments.node in (None, step.node.name)
+        parts = [name.partition("@") for name in arguments.bug.split("+")]
+        bugs = [((BUGS | STRANGERS)[name], node or arguments.node) for name, _, node in parts]
+        at = lambda step: [bug(step) for bug, node in bugs if node in (None, step.node.name)]
         if arguments.singles:
             onnxruntime_adapter.BACKEND["arithmetic"] = {"singles": arguments.singles}
-        onnxruntime_adapter.serve(lambda model: MutatedSession(model, lambda step: has_bug(step) and [bug(step) for bug in bugs]))
+        onnxruntime_adapter.serve(lambda model: MutatedSession(model, at))

@@ -125,6 +125,26 @@ fn wrong_nodes_behind_the_culprit_are_listed() {
     }
 }
 
+/// Mistakes of different kinds in one model are findings of their own.
+#[test]
+fn each_mistake_of_a_model_is_a_finding() {
+    let bugs = "--bug bias-dropped@conv1+kernel-reversed@conv4+bias-dropped@conv6";
+    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
+    let outcome = check(&chain("Relu"), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in [
+        "2 bugs worth a look",
+        r#"culprit: node "conv1" (Conv)"#,
+        r#"also wrong: "conv4" (Conv) + "relu4" (Relu); "conv6" (Conv) + "relu6" (Relu)"#,
+        "the bias is not added",
+        r#"culprit: nodes "conv4" (Conv), "relu4" (Relu)"#,
+        "the kernel is applied in reverse",
+    ] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
+    }
+    assert_eq!(outcome.stdout.matches("\nnew   ").count(), 2, "{}", outcome.stdout);
+}
+
 /// With the inputs of `minimize`, those of `check`, the first wrong convolution explains the outputs of a model of which several are wrong.
 #[test]
 fn model_with_several_wrong_nodes_is_minimized_to_one() {

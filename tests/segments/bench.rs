@@ -71,6 +71,7 @@ impl Bench {
             observation: &evaluated.observation,
             is_wrong: !from_outputs.divergences().is_empty(),
             cutting: cutting(&case.case.graph),
+            looked_into: 0,
         };
         let examination = examine(subject, &mut |task| {
             runs += 1;

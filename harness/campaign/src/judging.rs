@@ -110,7 +110,9 @@ impl Judge<'_> {
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
         let suspects = match triageable {
             Triageable::Case => Suspect::all(workers.info(), place, evaluated, preceding),
-            Triageable::Segment(segment) => Suspect::of_segment(workers.info(), place, *segment, preceding),
+            Triageable::Segments(segments) => {
+                Suspect::of_segments(workers.info(), place, segments, preceding)
+            }
             Triageable::Nothing => Vec::new(),
         };
         Ok((record, suspects))

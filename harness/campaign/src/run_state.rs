@@ -95,7 +95,7 @@ impl RunState {
         let JudgedCase { record, resolved, .. } = case;
         let of_variant = record.variants.iter_mut().find(|one| one.variant == info.variant);
         // the first cause of a variant's divergences says what all of them were confirmed as
-        if let Some(one) = of_variant.filter(|_| suspect.lead == 0) {
+        if let Some(one) = of_variant.filter(|_| suspect.is_first()) {
             one.verdict = Verdict::Diverges(resolution.divergences);
         }
         for index in resolution.findings {

@@ -55,7 +55,7 @@ fn largest_share(dtype: DataType) -> f64 {
 /// variant whose every node was judged is not to blame for what another one answers differently. Wrong outputs are explained as their segment is,
 /// if that is [better explained](Found::explanation_of).
 pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Examination) {
-    let Examination { counts, found } = examination;
+    let Examination { counts, found, .. } = examination;
     if let Some(found) = found {
         match &mut judgement.verdict {
             Verdict::Diverges(divergences) if !disagree(divergences) => {
@@ -118,6 +118,24 @@ impl Found {
         let is_better = are_unexplained(divergences)
             || explained.documented.is_some() && !divergences.iter().any(is_documented);
         (self.stands_alone && is_better).then_some(explained)
+    }
+
+    /// Whether `other` may be wrong for the same reason: a mutant explains both, or nothing explains either and the operators are the same.
+    pub fn resembles(&self, other: &Self) -> bool {
+        let mutants = |found: &Self| -> Vec<String> {
+            let diagnoses = found.evaluated.divergences().iter().filter_map(|one| one.diagnosis.clone());
+            diagnoses.flat_map(|diagnosis| diagnosis.mutants).map(|mutant| mutant.name).collect()
+        };
+        let operators = |found: &Self| -> Vec<String> {
+            let mut operators: Vec<_> =
+                found.culprit.nodes.iter().map(|node| node.operator.clone()).collect();
+            operators.sort_unstable();
+            operators
+        };
+        match (mutants(self).as_slice(), mutants(other).as_slice()) {
+            ([], []) => operators(self) == operators(other),
+            (mine, others) => mine.iter().any(|name| others.contains(name)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-use twinfer_case::{
-    Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo, WrongSegment,
-};
+use std::iter;
+
+use twinfer_case::{Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
@@ -27,6 +27,8 @@ pub struct Subject<'a> {
     pub is_wrong: bool,
     /// When segments are run as models of their own, if the variant returns no values inside the graph.
     pub cutting: Cutting<'a>,
+    /// How many of the wrong segments behind the first are looked into.
+    pub looked_into: usize,
 }
 
 /// When segments are run as models of their own.
@@ -45,6 +47,8 @@ pub struct Examination {
     pub counts: SegmentCounts,
     /// The first segment that is wrong, if one is.
     pub found: Option<Found>,
+    /// Segments behind it that are wrong for other reasons, each as a model of its own.
+    pub others: Vec<Found>,
 }
 
 /// A segment that is wrong.
@@ -80,11 +84,17 @@ pub fn has_segments(graph: &PartialGraph) -> bool {
 pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Examination, E> {
     let structure = Structure::of(subject.graph);
     let arithmetic = subject.observation.arithmetic(subject.info.description.arithmetic);
-    let mut examiner =
-        Examiner { subject, arithmetic, structure: &structure, observe, coverage: Coverage::default() };
+    let mut examiner = Examiner {
+        subject,
+        arithmetic,
+        structure: &structure,
+        observe,
+        coverage: Coverage::default(),
+        others: Vec::new(),
+    };
     let found = examiner.search()?;
     let counts = examiner.coverage.counts(&structure);
-    Ok(Examination { counts, found })
+    Ok(Examination { counts, found, others: examiner.others })
 }
 
 struct Examiner<'a, 'o, E> {
@@ -94,6 +104,7 @@ struct Examiner<'a, 'o, E> {
     structure: &'a Structure<'a>,
     observe: Observe<'o, E>,
     coverage: Coverage,
+    others: Vec<Found>,
 }
 
 /// A segment that is wrong inside the whole model.
@@ -112,7 +123,9 @@ impl<'a, E> Examiner<'a, '_, E> {
         let ends = self.ends(&boundaries);
         if let Some(wrong) = self.first_wrong(&ends, &mut values) {
             let behind = self.wrong_behind(&wrong.segment, &ends, &mut values);
-            return Ok(Some(self.narrow(wrong, &values, &boundaries)?.with_behind(behind)));
+            let found = self.narrow(wrong, &values, &boundaries)?;
+            self.others = self.wrong_otherwise(&found, &behind, &values)?;
+            return Ok(Some(found.with_behind(&behind)));
         }
         if self.subject.is_wrong
             && let Some(found) = self.wrong_behind_overflow(&ends, &values)?
@@ -189,17 +202,38 @@ impl<'a, E> Examiner<'a, '_, E> {
         first: &Segment<'a>,
         ends: &[&'a str],
         values: &mut Values<'_>,
-    ) -> Vec<WrongSegment> {
+    ) -> Vec<Segment<'a>> {
         let behind = ends.iter().skip_while(|end| **end != first.output).skip(1);
         behind.filter_map(|end| self.wrong_undiagnosed(end, values)).collect()
     }
 
     /// The segment that ends at `end`, if it is wrong. Why is not asked.
-    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<WrongSegment> {
+    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Segment<'a>> {
         let (segment, case) = self.case_at(end, values)?;
         values.settle(end, case.dtype());
         let conforms = case.conforms(self.subject.info, self.arithmetic, &values.of(end)?);
-        self.count(&segment, conforms)
+        self.is_wrong(&segment, conforms).then_some(segment)
+    }
+
+    /// Those of the segments `behind` that are wrong for another reason than `first` and the ones before them, each as a model of its own.
+    fn wrong_otherwise(
+        &mut self,
+        first: &Found,
+        behind: &[Segment<'a>],
+        values: &Values<'_>,
+    ) -> Result<Vec<Found>, E> {
+        let mut others: Vec<Found> = Vec::new();
+        for segment in behind.iter().take(self.subject.looked_into) {
+            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
+            let observation = (self.observe)(&case.encoded().task)?;
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                let other = Found::alone(segment, *alone);
+                if !iter::once(first).chain(&others).any(|found| found.resembles(&other)) {
+                    others.push(other);
+                }
+            }
+        }
+        Ok(others)
     }
 
     /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.
@@ -220,16 +254,16 @@ impl<'a, E> Examiner<'a, '_, E> {
         }
     }
 
-    /// Notes whether a segment was judged, and names it if it does not conform.
-    fn count(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> Option<WrongSegment> {
+    /// Notes whether a segment was judged, and says if it does not conform.
+    fn is_wrong(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> bool {
         match conforms {
             Ok(conforms) => {
                 self.coverage.cover(segment);
-                (!conforms).then(|| segment.behind_culprit())
+                !conforms
             }
             Err(reason) => {
                 self.coverage.miss(segment, &reason);
-                None
+                false
             }
         }
     }
@@ -273,8 +307,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
-                let culprit = segment.culprit(Shown::Alone);
-                return Ok(Some(Found { culprit, evaluated: *alone, stands_alone: true }));
+                return Ok(Some(Found::alone(&segment, *alone)));
             }
         }
         Ok(None)
@@ -303,8 +336,9 @@ impl<'a, E> Examiner<'a, '_, E> {
             for end in ends {
                 behind.extend(self.wrong_alone_undiagnosed(end, &mut values)?);
             }
-            let narrower = self.narrow_alone(&segment, &mut values)?;
-            return Ok(Some(narrower.unwrap_or(found).with_behind(behind)));
+            let found = self.narrow_alone(&segment, &mut values)?.unwrap_or(found);
+            self.others = self.wrong_otherwise(&found, &behind, &values)?;
+            return Ok(Some(found.with_behind(&behind)));
         }
         Ok(None)
     }
@@ -334,9 +368,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
                 self.coverage.cover(&segment);
-                let culprit = segment.culprit(Shown::Alone);
-                let found = Found { culprit, evaluated: *evaluated, stands_alone: true };
-                return Ok(Some((found, segment)));
+                return Ok(Some((Found::alone(&segment, *evaluated), segment)));
             }
         }
         Ok(None)
@@ -347,10 +379,10 @@ impl<'a, E> Examiner<'a, '_, E> {
         &mut self,
         end: &'a str,
         values: &mut Values<'a>,
-    ) -> Result<Option<WrongSegment>, E> {
+    ) -> Result<Option<Segment<'a>>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
         let conforms = case.conforms_alone(self.subject.info, &observation);
-        Ok(self.count(&segment, conforms))
+        Ok(self.is_wrong(&segment, conforms).then_some(segment))
     }
 
     /// What the variant does with the segment that ends at `end` as a model of its own; `None` if there is none, which is noted. Adds what
@@ -420,8 +452,14 @@ impl<'a, E> Examiner<'a, '_, E> {
 }
 
 impl Found {
+    /// A segment that is wrong as a model of its own.
+    fn alone(segment: &Segment<'_>, evaluated: Evaluated) -> Self {
+        Self { culprit: segment.culprit(Shown::Alone), evaluated, stands_alone: true }
+    }
+
     /// It, with the wrong segments behind it.
-    fn with_behind(self, behind: Vec<WrongSegment>) -> Self {
+    fn with_behind(self, behind: &[Segment<'_>]) -> Self {
+        let behind = behind.iter().map(Segment::behind_culprit).collect();
         Self { culprit: Culprit { behind, ..self.culprit }, ..self }
     }
 }

@@ -95,7 +95,7 @@ impl Targets {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
             let reducible = match Scrutiny::Rounded.apply(workers, &mut scrutinized)? {
-                Triageable::Segment(segment) => Some(*segment),
+                Triageable::Segments(segments) => segments.into_iter().next(),
                 Triageable::Case => Some(whole.clone()),
                 Triageable::Nothing => None,
             };

@@ -1,5 +1,7 @@
 //! *Scrutiny*: judging a case segment by segment, where the comparison of its outputs is not enough.
 
+use std::iter;
+
 use twinfer_case::{Description, Divergence, Effect, Expectation, Kind, Note, Outcome, Stage, Verdict};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
@@ -8,6 +10,9 @@ use twinfer_segments::{
     is_documented, is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
+
+/// How many of the wrong segments behind the first are looked into, where the outputs are not explained.
+const LOOKED_INTO: usize = 8;
 
 /// Which cases are judged segment by segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,9 +29,9 @@ pub enum Scrutiny {
 pub enum Triageable {
     /// The case, if it diverges.
     Case,
-    /// A segment of the case as a case of its own, on which the variant diverges. The outputs of the whole case did not show it, or did not
-    /// show why.
-    Segment(Box<Evaluated>),
+    /// Segments of the case as cases of their own, on which the variant diverges for different reasons, in the order of the graph. The outputs of
+    /// the whole case did not show it, or did not show why.
+    Segments(Vec<Evaluated>),
     /// Nothing: a segment is wrong, but only inside the whole case, whose outputs do not show it.
     Nothing,
 }
@@ -42,6 +47,7 @@ impl Scrutiny {
         let description = &workers.info().description;
         let Some(graph) = self.graph_to_examine(evaluated, description) else { return Ok(Triageable::Case) };
         let is_wrong = evaluated.divergences().iter().any(concerns_values);
+        let is_unexplained = are_unexplained(evaluated.divergences());
         let subject = Subject {
             info: workers.info(),
             graph: &graph,
@@ -52,15 +58,18 @@ impl Scrutiny {
                 Self::Blind => Cutting::IfSuspicious(&evaluated.encoded.case.graph),
                 Self::Rounded => Cutting::Always,
             },
+            looked_into: match self {
+                Self::Rounded if !is_wrong || is_unexplained => LOOKED_INTO,
+                Self::Rounded | Self::Blind => 0,
+            },
         };
         let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
-        let is_unexplained = are_unexplained(evaluated.divergences());
         conclude(&mut evaluated.judgement, workers.info(), &examination);
         Ok(match examination.found {
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
-                Triageable::Segment(Box::new(with_culprit(found)))
+                Triageable::Segments(iter::once(found).chain(examination.others).map(with_culprit).collect())
             }
             Some(_) if !is_wrong => Triageable::Nothing,
             _ => Triageable::Case,

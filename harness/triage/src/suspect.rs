@@ -10,13 +10,15 @@ use crate::{
 /// The source of a campaign's cases: gives the case at an index, and the same case each time.
 pub type CaseSource = Arc<dyn Fn(u64) -> Case + Send + Sync>;
 
-/// Identifies a suspect within its campaign. Suspects are ordered by case, variant and divergence, as they are decided.
+/// Identifies a suspect within its campaign. Suspects are ordered by case, variant, segment and divergence, as they are decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SuspectId {
     /// The case's place in the campaign.
     pub case: u64,
     /// The variant's place among the variants of the campaign.
     pub variant: usize,
+    /// The place of the segment among those of the case that are suspects; 0 if it is the case itself.
+    pub segment: usize,
     /// The place of the divergence among those of the variant.
     pub divergence: usize,
 }
@@ -24,7 +26,7 @@ pub struct SuspectId {
 impl SuspectId {
     /// The first that a suspect of this case may have.
     pub const fn first_of(case: u64) -> Self {
-        Self { case, variant: 0, divergence: 0 }
+        Self { case, variant: 0, segment: 0, divergence: 0 }
     }
 }
 
@@ -49,8 +51,9 @@ pub struct Suspect {
     /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
     base: Variant,
     outcome: Arc<JudgedObservation>,
-    /// The segment of the case that is wrong, as a case of its own; `None` if the outputs of the case itself are.
-    segment: Option<Arc<EncodedCase>>,
+    /// The segment of the case that is wrong, as a case of its own, and its place among those that are; `None` if the outputs of the case
+    /// itself are wrong.
+    segment: Option<(usize, Arc<EncodedCase>)>,
 }
 
 /// What was observed and concluded, shared by the suspects of one case and variant.
@@ -92,16 +95,19 @@ impl Suspect {
         causes.into_iter().map(suspect).collect()
     }
 
-    /// The suspects of the case at `index` of which only a segment is known to be wrong: `evaluated` is that segment.
-    pub fn of_segment(
+    /// The suspects of a case of which only `segments` are known to be wrong.
+    pub fn of_segments(
         info: &VariantInfo,
         place: (u64, usize),
-        evaluated: Evaluated,
+        segments: Vec<Evaluated>,
         preceding: &[u64],
     ) -> Vec<Self> {
-        let segment = Arc::clone(&evaluated.encoded);
-        let suspects = Self::all(info, place, evaluated, preceding).into_iter();
-        suspects.map(|suspect| Self { segment: Some(Arc::clone(&segment)), ..suspect }).collect()
+        let of_segment = |(number, evaluated): (usize, Evaluated)| {
+            let segment = Some((number, Arc::clone(&evaluated.encoded)));
+            let suspects = Self::all(info, place, evaluated, preceding).into_iter();
+            suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
+        };
+        segments.into_iter().enumerate().flat_map(of_segment).collect()
     }
 
     /// All divergences of the case on the variant, of whatever cause.
@@ -123,7 +129,17 @@ impl Suspect {
 
     /// What identifies the suspect within its campaign.
     pub const fn id(&self) -> SuspectId {
-        SuspectId { case: self.index, variant: self.variant, divergence: self.lead }
+        let segment = match &self.segment {
+            Some((number, _)) => *number,
+            None => 0,
+        };
+        SuspectId { case: self.index, variant: self.variant, segment, divergence: self.lead }
+    }
+
+    /// Whether it is the first suspect of its case and variant.
+    pub const fn is_first(&self) -> bool {
+        let SuspectId { segment, divergence, .. } = self.id();
+        segment == 0 && divergence == 0
     }
 
     /// The case, generated and encoded again unless it is a segment, with what the variant of `info` did and what was concluded.
@@ -134,7 +150,7 @@ impl Suspect {
         oracle: &Oracle,
     ) -> Result<Evaluated, TriageError> {
         let encoded = match &self.segment {
-            Some(segment) => Arc::clone(segment),
+            Some((_, segment)) => Arc::clone(segment),
             None => EncodedCase::encode(source(self.index))?,
         };
         let references = references(&encoded, oracle, info.description.arithmetic);

@@ -15,7 +15,8 @@ pub fn judge_with(
 ) -> Result<Option<Found>, WorkerError> {
     let is_wrong = !record.verdict.divergences().is_empty();
     let cutting = Cutting::Always;
-    let subject = Subject { info: workers.info(), graph, task, observation, is_wrong, cutting };
+    let subject =
+        Subject { info: workers.info(), graph, task, observation, is_wrong, cutting, looked_into: 0 };
     let examination = examine(subject, observe)?;
     let mut judgement = Judgement {
         verdict: record.verdict.clone(),
