@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{BufReader, BufWriter, Write},
+    io::{BufReader, BufWriter, ErrorKind, Write},
     path::{Component, Path, PathBuf},
 };
 
@@ -131,7 +131,10 @@ impl Manifest {
 /// Extracts the installations in `archive` into new folders of `workspace`, by the names of their folders. Nothing is written anywhere
 /// else, whatever the archive says.
 fn extract(archive: &Path, workspace: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
-    let file = File::open(archive).map_err(|error| fault(archive, error.to_string()))?;
+    let file = File::open(archive).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => fault(archive, error.to_string()),
+        _ => Error::io("open", archive)(error),
+    })?;
     let mut folders = BTreeMap::new();
     // the messages of the reader quote the file
     let unreadable = |_: std::io::Error| fault(archive, "it is no tar archive, or damaged".to_owned());

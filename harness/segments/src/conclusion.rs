@@ -1,7 +1,7 @@
 //! What segments say about the verdict on the whole model.
 
 use twinfer_case::{Blindness, Divergence, FallbackValues, Kind, Note, SegmentCounts, VariantInfo, Verdict};
-use twinfer_checks::{Judgement, References};
+use twinfer_checks::{Evaluated, Judgement, References};
 use twinfer_golden::Reference;
 use twinfer_onnx::DataType;
 
@@ -120,6 +120,17 @@ impl Found {
         (self.stands_alone && is_better).then_some(explained)
     }
 
+    /// The segment as a case of its own, whose divergences name it.
+    pub fn into_case(self) -> Evaluated {
+        let Self { culprit, mut evaluated, .. } = self;
+        if let Verdict::Diverges(divergences) = &mut evaluated.judgement.verdict {
+            for divergence in divergences {
+                divergence.culprit = Some(culprit.clone());
+            }
+        }
+        evaluated
+    }
+
     /// Whether `other` may be wrong for the same reason: a mutant explains both, or nothing explains either and the operators are the same.
     pub fn resembles(&self, other: &Self) -> bool {
         let mutants = |found: &Self| -> Vec<String> {
@@ -172,7 +183,6 @@ mod tests {
         Blame, Case, Culprit, Diagnosis, EncodedCase, Expectation, NamedNode, Observation, Outcome,
         ReproducingMutant, Request, Shown, Stage,
     };
-    use twinfer_checks::Evaluated;
     use twinfer_golden::Evaluation;
     use twinfer_onnx::Graph;
 

@@ -5,6 +5,7 @@ use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
+    conclusion::concerns_values,
     coverage::Coverage,
     segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
@@ -226,7 +227,10 @@ impl<'a, E> Examiner<'a, '_, E> {
         for segment in behind.iter().take(self.subject.looked_into) {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
-            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+            // a segment may also be refused as a model of its own, which says nothing about the model
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation)
+                && alone.divergences().iter().any(concerns_values)
+            {
                 let other = Found::alone(segment, *alone);
                 if !iter::once(first).chain(&others).any(|found| found.resembles(&other)) {
                     others.push(other);

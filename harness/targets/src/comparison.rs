@@ -1,11 +1,13 @@
 //! A *comparison* runs a model that golden does not support on several variants and compares them with each other. The segments of
 //! the model that golden supports are judged as always.
 //!
-//! It writes the run directory that a campaign writes, but its findings have no case file: a case is a graph that twinfer
-//! supports, and this model is bytes. So its findings are neither minimized nor replayed.
+//! It writes the run directory that a campaign writes. The finding of a segment that is wrong as a model of its own has that segment as its
+//! case. Other findings have no case file: a case is a graph that twinfer supports, and this model is bytes. So they are neither minimized nor
+//! replayed.
 
 mod findings;
 mod repeats;
+mod segment_finding;
 mod segment_verdict;
 mod segments;
 
@@ -21,7 +23,7 @@ use twinfer_segments::has_segments;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-use self::findings::Findings;
+use self::findings::{Findings, Shown};
 use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
@@ -43,7 +45,7 @@ impl Targets {
         let mut journal = Journal::create(directory, &run)?;
         let mut summary = Summary::new(self.infos());
         sink(&Event::CampaignStarted { run });
-        let mut findings = Findings::new(&model.interface, directory);
+        let mut findings = Findings::new(&model.interface, &self.libraries, directory);
         let started = Instant::now();
         for index in 0..model.cases.len() {
             let record = self.compare_case((model, graph.as_ref()), index, &mut findings, sink)?;
@@ -70,9 +72,10 @@ impl Targets {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let (mut variants, mut outcomes) = self.confirmed(task, model, findings, sink)?;
+        let (mut variants, outcomes) = self.confirmed(task, model, findings, sink)?;
+        let mut shown: Vec<_> = outcomes.into_iter().map(Shown::Model).collect();
         if let Some(graph) = graph {
-            self.judge_segments((model, graph), task, findings, (&mut variants, &mut outcomes))?;
+            self.judge_segments((model, graph), task, findings, (&mut variants, &mut shown))?;
         }
         let no_reference = Note::NoReference(model.unknown.clone());
         for record in &mut variants {
@@ -83,7 +86,7 @@ impl Targets {
             index: index as u64,
             case: task.hash,
             provenance: None,
-            findings: findings.record(task, self.infos().zip(&variants).zip(outcomes), sink)?,
+            findings: findings.record(task, self.infos().zip(&variants).zip(shown), sink)?,
             masks: Vec::new(),
             reduced: Vec::new(),
             waits: false,

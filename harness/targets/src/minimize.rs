@@ -81,8 +81,8 @@ impl Targets {
         Ok(Minimization::NoDivergence(records))
     }
 
-    /// The first of `cases` that diverges and can be reduced, and what of it is: the segment that [shows](Scrutiny) why, or the case itself.
-    /// `None` if there is none: then `records` gets the verdict on the first case, or on one that diverges only as a whole.
+    /// The first of `cases` that diverges and can be reduced, and what of it is: the segment that [shows](Scrutiny) why, or the case itself, as
+    /// for a `known` finding. `None` if there is none; `records` gets the verdicts on the cases before.
     fn diverging(
         &self,
         workers: &TriageWorkers,
@@ -90,12 +90,16 @@ impl Targets {
         known: Option<&Finding>,
         records: &mut Vec<VariantRecord>,
     ) -> Result<Option<(Evaluated, DivergingCase)>, TargetError> {
-        let mut verdicts = Vec::new();
         for case in cases {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
-            let reducible = match Scrutiny::Rounded.apply(workers, &mut scrutinized)? {
-                Triageable::Segments(segments) => segments.into_iter().next(),
+            let reducible = match known.map_or_else(
+                || Scrutiny::Rounded.apply(workers, &mut scrutinized),
+                |_| Ok(Triageable::Case),
+            )? {
+                Triageable::Segments(segments) => {
+                    self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
+                }
                 Triageable::Case => Some(whole.clone()),
                 Triageable::Nothing => None,
             };
@@ -105,10 +109,23 @@ impl Targets {
             if let Some(start) = start {
                 return Ok(Some((whole, start)));
             }
-            verdicts.push(scrutinized.record(workers.info()));
+            records.push(scrutinized.record(workers.info()));
         }
-        let diverging = verdicts.iter().position(|record| !record.verdict.divergences().is_empty());
-        records.extend(verdicts.into_iter().nth(diverging.unwrap_or(0)));
+        Ok(None)
+    }
+
+    /// The first of `segments` that diverges in a fresh worker, too.
+    fn first_that_recurs(
+        &self,
+        workers: &TriageWorkers,
+        segments: Vec<Evaluated>,
+    ) -> Result<Option<Evaluated>, TargetError> {
+        for segment in segments {
+            let fresh = self.evaluate_fresh(workers, &segment.encoded.case)?;
+            if !fresh.divergences().is_empty() {
+                return Ok(Some(fresh));
+            }
+        }
         Ok(None)
     }
 

@@ -69,7 +69,9 @@ impl Scrutiny {
         conclude(&mut evaluated.judgement, workers.info(), &examination);
         Ok(match examination.found {
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
-                Triageable::Segments(iter::once(found).chain(examination.others).map(with_culprit).collect())
+                Triageable::Segments(
+                    iter::once(found).chain(examination.others).map(Found::into_case).collect(),
+                )
             }
             Some(_) if !is_wrong => Triageable::Nothing,
             _ => Triageable::Case,
@@ -118,14 +120,4 @@ fn is_compared(evaluated: &Evaluated) -> bool {
             Verdict::Diverges(divergences) => divergences.iter().all(is_of_values),
             Verdict::Unsupported(_) | Verdict::Unspecified(_) | Verdict::LeftOut(_) => false,
         }
-}
-
-/// The segment as a case, whose divergences name it.
-fn with_culprit(Found { culprit, mut evaluated, .. }: Found) -> Evaluated {
-    if let Verdict::Diverges(divergences) = &mut evaluated.judgement.verdict {
-        for divergence in divergences {
-            divergence.culprit = Some(culprit.clone());
-        }
-    }
-    evaluated
 }

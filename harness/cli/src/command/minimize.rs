@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -7,6 +8,7 @@ use clap::Args;
 use twinfer_campaign::NEIGHBORS;
 use twinfer_case::{Case, Comparisons, VariantRecord};
 use twinfer_log::LogLevel;
+use twinfer_onnx::{MAX_OPSET, MIN_OPSET};
 use twinfer_reports::Reporter;
 use twinfer_store::{new_run_directory, read_finding};
 use twinfer_targets::{Explained, Minimization, read_case};
@@ -81,10 +83,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     match &minimal.drifted_from {
         Some(Explained::By(diagnosis)) => {
-            line!("this may be another mistake than that of the whole, whose explanation was: {diagnosis}");
+            line!("note: the divergence had another explanation before: {diagnosis}");
         }
         Some(Explained::ByNothing) => {
-            line!("this may not be the only mistake: it does not explain what the whole differs in");
+            line!("note: the model may have other mistakes: nothing explained the divergence before");
         }
         None => {}
     }
@@ -92,11 +94,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Findings)
 }
 
-/// The case at `path`, or the model at `path` with the inputs that `check` generates.
+/// The case at `path`, or the model at `path` with the inputs that `check` generates. What an operator set means that twinfer does not know is not
+/// known either: such a model keeps the inputs it is read with.
 fn cases(path: &Path, inputs: &InputArguments) -> Result<Vec<Case>, Failure> {
     let case = read_case(path)?;
     let is_model = !path.is_dir() && path.extension().is_none_or(|extension| extension != "json");
-    if is_model { inputs.cases(&case.graph) } else { Ok(vec![case]) }
+    let is_known = (MIN_OPSET..=MAX_OPSET).contains(&case.graph.opset);
+    if is_model && is_known { inputs.cases(&case.graph) } else { Ok(vec![case]) }
 }
 
 /// Prints why there is nothing to minimize: no backend diverges, only the whole model is wrong, or backends were not compared.
@@ -106,12 +110,12 @@ fn conclude(records: &[VariantRecord]) -> Exit {
         line!(paint::bad("nothing to minimize") => ": {variant} diverges only inside this model: `twinfer check` says where");
         return Exit::Findings;
     }
-    let causes = records.iter().flat_map(|record| {
-        let mut comparisons = Comparisons::default();
-        comparisons.record(record);
-        comparisons.causes(&record.variant)
-    });
-    let causes: Vec<_> = causes.collect();
+    let mut by_variant: BTreeMap<_, Comparisons> = BTreeMap::new();
+    for record in records {
+        by_variant.entry(&record.variant).or_default().record(record);
+    }
+    let causes: Vec<_> =
+        by_variant.iter().flat_map(|(variant, comparisons)| comparisons.causes(variant)).collect();
     if causes.is_empty() {
         line!(paint::good("no backend diverges") => ": nothing to minimize");
     } else {

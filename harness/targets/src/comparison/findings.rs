@@ -1,18 +1,31 @@
 use std::collections::BTreeSet;
 
 use twinfer_case::{
-    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, RepeatedOutcome, Signature, Task,
-    VariantInfo, VariantRecord,
+    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, Libraries, RepeatedOutcome, Signature,
+    Task, VariantInfo, VariantRecord,
 };
+use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_onnx::{Interface, Tensor};
-use twinfer_store::{FindingsFolder, OpaqueFinding, RunDirectory, write_opaque_finding};
+use twinfer_store::{
+    FindingsFolder, Observed, OpaqueFinding, RunDirectory, write_finding, write_opaque_finding,
+};
 use twinfer_triage::sighting;
 
+use super::segment_finding::SegmentFinding;
 use crate::TargetError;
+
+/// What a variant shows on a case, besides its verdict.
+pub enum Shown {
+    /// What the repeats of the model came to; nothing if it was not repeated.
+    Model(Vec<RepeatedOutcome>),
+    /// Segments that are wrong as models of their own, for different reasons.
+    Segments(Vec<SegmentFinding>),
+}
 
 /// The findings of a comparison, in order of discovery.
 pub struct Findings<'a> {
     interface: &'a Interface,
+    libraries: &'a Libraries,
     folder: FindingsFolder,
     found: Vec<Finding>,
     /// What the first verdicts on cases that were repeated looked like.
@@ -21,9 +34,10 @@ pub struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// No findings yet; new ones are written to the run in `directory`.
-    pub fn new(interface: &'a Interface, directory: &RunDirectory) -> Self {
+    pub fn new(interface: &'a Interface, libraries: &'a Libraries, directory: &RunDirectory) -> Self {
         Self {
             interface,
+            libraries,
             folder: FindingsFolder::of_run(directory),
             found: Vec::new(),
             repeated: BTreeSet::new(),
@@ -48,48 +62,91 @@ impl<'a> Findings<'a> {
         self.repeated.len() > before
     }
 
+    /// Whether a finding has this signature.
+    pub fn knows(&self, signature: &Signature) -> bool {
+        self.place_of(signature).is_some()
+    }
+
     fn place_of(&self, signature: &Signature) -> Option<usize> {
         self.found.iter().position(|finding| finding.signature == *signature)
     }
 
-    /// Records the findings that the verdicts on a task show, with what the repeats of each variant came to, and returns their folder
-    /// names.
+    /// Records the findings that the verdicts on a task show, and returns their folder names.
     pub fn record<'b>(
         &mut self,
         task: &Task,
-        variants: impl Iterator<Item = ((&'b VariantInfo, &'b VariantRecord), Vec<RepeatedOutcome>)>,
+        variants: impl Iterator<Item = ((&'b VariantInfo, &'b VariantRecord), Shown)>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
-        for ((info, record), outcomes) in variants {
-            let Some(lead) = record.verdict.divergences().first() else { continue };
-            let signature = self.signature(info, lead);
-            let slug = signature.slug();
-            if let Some(known) = self.place_of(&signature) {
-                self.record_sighting(known, info, sink)?;
-            } else {
-                let finding = Finding { outcomes, ..self.finding(task, info, record, signature) };
-                self.add(finding, task, sink)?;
-            }
-            if !slugs.contains(&slug) {
-                slugs.push(slug);
+        for ((info, record), shown) in variants {
+            let of_variant = match shown {
+                Shown::Model(outcomes) => {
+                    self.record_model(task, (info, record), outcomes, sink)?.into_iter().collect()
+                }
+                Shown::Segments(segments) => self.record_segments(task, info, segments, sink)?,
+            };
+            for slug in of_variant {
+                if !slugs.contains(&slug) {
+                    slugs.push(slug);
+                }
             }
         }
         Ok(slugs)
     }
 
-    fn add(
+    /// Records the finding that the verdict on the whole model shows, if it diverges.
+    fn record_model(
         &mut self,
-        finding: Finding,
         task: &Task,
+        (info, record): (&VariantInfo, &VariantRecord),
+        outcomes: Vec<RepeatedOutcome>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<(), TargetError> {
-        let (slug, interface) = (finding.signature.slug(), self.interface);
-        let opaque = OpaqueFinding { finding: &finding, interface, task };
-        self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
+    ) -> Result<Option<String>, TargetError> {
+        let Some(lead) = record.verdict.divergences().first() else { return Ok(None) };
+        let signature = self.signature(info, lead);
+        let slug = signature.slug();
+        if let Some(known) = self.place_of(&signature) {
+            self.record_sighting(known, info, sink)?;
+        } else {
+            let finding = Finding { outcomes, ..self.finding(task, info, record, signature) };
+            let opaque = OpaqueFinding { finding: &finding, interface: self.interface, task };
+            self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
+            self.push(finding, sink);
+        }
+        Ok(Some(slug))
+    }
+
+    /// Records findings of segments of the model.
+    fn record_segments(
+        &mut self,
+        task: &Task,
+        info: &VariantInfo,
+        segments: Vec<SegmentFinding>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Vec<String>, TargetError> {
+        let mut slugs = Vec::new();
+        for SegmentFinding { finding, evaluated } in segments {
+            slugs.push(finding.signature.slug());
+            if let Some(known) = self.place_of(&finding.signature) {
+                self.record_sighting(known, info, sink)?;
+                continue;
+            }
+            let finding = Finding { before: self.size(task), ..finding };
+            let Evaluated { encoded, references, observation, .. } = &evaluated;
+            let outputs = expected_outputs(references)?;
+            let observed = Observed { info, library: self.libraries.of(&info.variant), observation };
+            self.folder
+                .add(&finding, |folder| write_finding(folder, &finding, (encoded, &outputs), observed))?;
+            self.push(finding, sink);
+        }
+        Ok(slugs)
+    }
+
+    fn push(&mut self, finding: Finding, sink: &mut dyn FnMut(&Event)) {
+        let slug = finding.signature.slug();
         sink(&Event::FindingRecorded { slug, finding: finding.clone(), new: true });
         self.found.push(finding);
-        Ok(())
     }
 
     /// Records that the finding at `known` was seen in the variant of `info`.

@@ -4,9 +4,9 @@ use twinfer_case::{
     CaseOutcome, Circumstance, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, Task,
     VariantRecord, Verdict,
 };
-use twinfer_checks::{Evaluated, outputs_agree};
+use twinfer_checks::outputs_agree;
 use twinfer_onnx::PartialGraph;
-use twinfer_triage::{Cancellation, DivergingCase, Recurrence, Repeat, Repeater, Symptom, classify};
+use twinfer_triage::{Recurrence, Repeat, classify};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use super::segment_verdict::judge_with;
@@ -61,22 +61,6 @@ impl Targets {
     }
 }
 
-/// Repeats a segment that is wrong as a model of its own, like any other case, makes the first divergence of `record` what the repeats show
-/// it to be, and returns what they came to.
-pub fn repeat_alone(
-    workers: &TriageWorkers,
-    evaluated: Evaluated,
-    record: &mut VariantRecord,
-) -> Result<Vec<RepeatedOutcome>, TargetError> {
-    let Some(lead) = evaluated.divergences().first() else { return Ok(Vec::new()) };
-    let symptom = Symptom::of(lead, &evaluated);
-    let repeater = Repeater { workers, cancellation: &Cancellation::default() };
-    let repeats = repeater.repeat(&DivergingCase { evaluated, symptom }, &[], Vec::new())?;
-    let Some(repeats) = repeats else { return Ok(Vec::new()) };
-    reclassify(record, |_| repeats.recurrence());
-    Ok(repeats.outcomes())
-}
-
 /// Judges the segments of a model ten times more on the variant of `workers`, on which one of them is wrong inside the model alone.
 /// `record` is what the variant came to before its segments were judged. Where no worker with filled memory starts any more within a
 /// round, the rest of the round runs without.
@@ -94,7 +78,7 @@ pub fn repeat_inside(
             observe(workers, circumstance, task)?.map_or_else(|| workers.observe_fresh(task), Ok)
         };
         if observation.outcome == Outcome::Ok {
-            judge_with(workers, (graph, task), &observation, &mut record, &mut observe_again)?;
+            judge_with(workers, (graph, task), &observation, &mut record, 0, &mut observe_again)?;
         }
         repeats.add(circumstance, observation, &record.verdict);
     }
@@ -102,7 +86,7 @@ pub fn repeat_inside(
 }
 
 /// Makes the first divergence of `record` what repeats show it to be.
-fn reclassify(record: &mut VariantRecord, recurrence: impl FnOnce(Kind) -> Recurrence) {
+pub fn reclassify(record: &mut VariantRecord, recurrence: impl FnOnce(Kind) -> Recurrence) {
     if let Verdict::Diverges(divergences) = &mut record.verdict
         && let Some(lead) = divergences.first_mut()
         && let Some((kind, how)) = recurrence(lead.kind).reclassifies(lead.kind)
