@@ -1,11 +1,11 @@
 //! What segments say about the verdict on the whole model.
 
-use twinfer_case::{Blindness, Divergence, FallbackValues, Kind, Note, SegmentCounts, VariantInfo, Verdict};
+use twinfer_case::{Blindness, Divergence, Kind, Note, SegmentCounts, VariantInfo, Verdict};
 use twinfer_checks::{Evaluated, Judgement, References};
 use twinfer_golden::Reference;
 use twinfer_onnx::DataType;
 
-use crate::{Examination, Found};
+use crate::{Examination, Found, concern::concerns_values};
 
 /// Whether every output is known exactly, so that the comparison sees every error.
 pub fn is_exact(references: &References) -> bool {
@@ -164,17 +164,6 @@ pub const fn is_documented(divergence: &Divergence) -> bool {
 
 fn names_mutants(divergence: &Divergence) -> bool {
     divergence.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.mutants.is_empty())
-}
-
-/// Whether a divergence may have a culprit: an output is wrong.
-pub fn concerns_values(divergence: &Divergence) -> bool {
-    let changes_values =
-        divergence.fallback.as_ref().is_none_or(|fallback| fallback.values == FallbackValues::Changed);
-    match divergence.kind {
-        Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput => true,
-        Kind::PrecisionFallback => changes_values,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
-    conclusion::concerns_values,
+    concern::concerns_values,
     coverage::Coverage,
     segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
