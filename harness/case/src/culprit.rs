@@ -14,7 +14,8 @@ pub struct Culprit {
     pub output: String,
     /// Under which conditions the segment is wrong.
     pub shown: Shown,
-    /// The segments behind it that are wrong too, each given its inputs as the backend itself computed them.
+    /// The segments behind it that are wrong too, each given its inputs as the backend itself computed them, or as golden does for a backend
+    /// that returns no values inside the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<WrongSegment>,
 }

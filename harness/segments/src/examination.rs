@@ -213,10 +213,10 @@ impl<'a, E> Examiner<'a, '_, E> {
         let (segment, case) = self.case_at(end, values)?;
         values.settle(end, case.dtype());
         let conforms = case.conforms(self.subject.info, self.arithmetic, &values.of(end)?);
-        self.is_wrong(&segment, conforms).then_some(segment)
+        self.record_judgement(&segment, conforms).then_some(segment)
     }
 
-    /// Those of the segments `behind` that are wrong for another reason than `first` and the ones before them, each as a model of its own.
+    /// The segments of `behind` that are wrong as models of their own, each for another reason than `first` and those before it.
     fn wrong_otherwise(
         &mut self,
         first: &Found,
@@ -259,7 +259,7 @@ impl<'a, E> Examiner<'a, '_, E> {
     }
 
     /// Notes whether a segment was judged, and says if it does not conform.
-    fn is_wrong(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> bool {
+    fn record_judgement(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> bool {
         match conforms {
             Ok(conforms) => {
                 self.coverage.cover(segment);
@@ -386,7 +386,7 @@ impl<'a, E> Examiner<'a, '_, E> {
     ) -> Result<Option<Segment<'a>>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
         let conforms = case.conforms_alone(self.subject.info, &observation);
-        Ok(self.is_wrong(&segment, conforms).then_some(segment))
+        Ok(self.record_judgement(&segment, conforms).then_some(segment))
     }
 
     /// What the variant does with the segment that ends at `end` as a model of its own; `None` if there is none, which is noted. Adds what

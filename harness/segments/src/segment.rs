@@ -156,37 +156,26 @@ impl SegmentCase {
         arithmetic: Arithmetic,
         computed: &[bool],
     ) -> Verdict {
-        let direct = arithmetic.with(Algorithms::Direct);
-        match self.verdict_by(info, observation, direct, computed) {
-            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => {
-                self.verdict_by(info, observation, arithmetic, computed)
-            }
+        let Case { graph, request, .. } = &self.encoded.case;
+        let by = |arithmetic: Arithmetic| {
+            let arithmetic = arithmetic.for_request(request);
+            let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, computed);
+            let references: Vec<_> = self.encoded.task.runs.iter().map(evaluate).collect();
+            let evidence = Evidence {
+                case: &self.encoded.case,
+                variant: &info.variant,
+                description: &info.description,
+                references: &references,
+                observation,
+                repeat: None,
+                fresh: None,
+            };
+            judge(&evidence).verdict
+        };
+        match by(arithmetic.with(Algorithms::Direct)) {
+            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
             verdict => verdict,
         }
-    }
-
-    /// The verdict by the bounds of these algorithms.
-    fn verdict_by(
-        &self,
-        info: &VariantInfo,
-        observation: &Observation,
-        arithmetic: Arithmetic,
-        computed: &[bool],
-    ) -> Verdict {
-        let Case { graph, request, .. } = &self.encoded.case;
-        let arithmetic = arithmetic.for_request(request);
-        let evaluate = |inputs: &Vec<Tensor>| evaluate_returned(graph, inputs, arithmetic, computed);
-        let references: Vec<_> = self.encoded.task.runs.iter().map(evaluate).collect();
-        let evidence = Evidence {
-            case: &self.encoded.case,
-            variant: &info.variant,
-            description: &info.description,
-            references: &references,
-            observation,
-            repeat: None,
-            fresh: None,
-        };
-        judge(&evidence).verdict
     }
 
     /// Judges what a backend did with the segment as a model of its own.

@@ -93,10 +93,11 @@ impl Targets {
         for case in cases {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
-            let reducible = match known.map_or_else(
-                || Scrutiny::Rounded.apply(workers, &mut scrutinized),
-                |_| Ok(Triageable::Case),
-            )? {
+            let triageable = match known {
+                Some(_) => Triageable::Case,
+                None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
+            };
+            let reducible = match triageable {
                 Triageable::Segments(segments) => {
                     self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
                 }
