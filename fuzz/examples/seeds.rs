@@ -192,6 +192,7 @@ fn runs() -> Done {
         twinfer: env!("CARGO_PKG_VERSION").to_owned(),
         distribution: Distribution::Baseline,
         seed: 1,
+        checked: None,
         families: vec!["conv".to_owned()],
         budget: Budget::Cases(9),
         shard: Shard::WHOLE,
