@@ -60,10 +60,14 @@ fn chain(activation: &str) -> TempDir {
 }
 
 fn check(model: &TempDir, backend: &str) -> Outcome {
+    check_knowing(model, backend, &[])
+}
+
+fn check_knowing(model: &TempDir, backend: &str, known: &[&str]) -> Outcome {
     let (path, out) = (model.path().join("model.onnx"), model.path().join("run"));
     let backends = format!("golden,{backend}");
     let arguments = ["--backends", &backends, "--cases", "2", "--out", out.to_str().unwrap()];
-    twinfer(&[&["check", path.to_str().unwrap()][..], &arguments].concat()).run()
+    twinfer(&[&["check", path.to_str().unwrap()][..], &arguments, known].concat()).run()
 }
 
 /// The adapter `script` with these arguments; `None` if there is no Python that has what it needs.
@@ -176,6 +180,50 @@ fn unexplained_error_is_a_case_of_the_wrong_node() {
         "1 node,",
     ] {
         assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
+    }
+}
+
+/// A backend with a name that does not say which bugs it has.
+fn with_bugs(model: &TempDir, bugs: &str) -> Option<String> {
+    let worker = adapter("mutated_adapter.py", &format!("--bug {bugs}"))?;
+    let script = model.path().join("worker.sh");
+    fs::write(&script, format!("exec {}\n", worker.trim_start_matches("external:"))).unwrap();
+    Some(format!("external:sh {}", script.display()))
+}
+
+/// A finding that nothing explains is known at its node. At another node it is new, until it is adopted too.
+#[test]
+fn unexplained_error_is_known_at_its_node_only() {
+    for activation in ["Relu", "Tanh"] {
+        let model = chain(activation);
+        let known = model.path().join("known").display().to_string();
+        let checked = |bugs: &str| {
+            let backend = with_bugs(&model, bugs)?;
+            _ = fs::remove_dir_all(model.path().join("run"));
+            Some(check_knowing(&model, &backend, &["--known", &known]))
+        };
+        let adopt = || {
+            let findings = fs::read_dir(model.path().join("run/findings")).unwrap();
+            let folders = findings.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+            for folder in folders {
+                let outcome = twinfer(&["adopt", folder.to_str().unwrap(), "--to", &known]).run();
+                assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
+            }
+        };
+        fs::create_dir(&known).unwrap();
+        let (one, both) = ("negated@conv1", "negated@conv1+one-percent-more@conv5");
+        let Some(first) = checked(one) else { return };
+        assert_eq!(first.code, Some(1), "{}", first.shown());
+        adopt();
+        let again = checked(one).unwrap();
+        assert_eq!(again.code, Some(0), "{}", again.shown());
+        assert!(again.stdout.contains("\nknown external"), "{}", again.shown());
+        let other = checked(both).unwrap();
+        assert_eq!(other.code, Some(1), "{}", other.shown());
+        assert!(other.stderr.contains(r#"is like a known finding, but at "conv5""#), "{}", other.shown());
+        adopt();
+        let all = checked(both).unwrap();
+        assert_eq!(all.code, Some(0), "{}", all.shown());
     }
 }
 

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{collections::BTreeSet, fmt, iter};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,20 @@ pub struct NotJudged {
     pub nodes: u64,
     /// The first of them.
     pub first: NamedNode,
+}
+
+impl Culprit {
+    /// Where each wrong segment is, its own first: the names of the segment's nodes, or that of its output if none of them has a name.
+    pub fn places(&self) -> impl Iterator<Item = BTreeSet<&str>> {
+        let behind = self.behind.iter().map(|segment| place(&segment.nodes, &segment.output));
+        iter::once(place(&self.nodes, &self.output)).chain(behind)
+    }
+}
+
+fn place<'a>(nodes: &'a [NamedNode], output: &'a str) -> BTreeSet<&'a str> {
+    let names: BTreeSet<_> =
+        nodes.iter().map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() { BTreeSet::from([output]) } else { names }
 }
 
 impl SegmentCounts {

@@ -1,8 +1,10 @@
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BackendVersion, CaseHash, CaseOutcome, Cause, Diagnosis, Divergence, Kind, Provenance, RepeatedOutcome,
-    Signature, Stage, Trigger, Variant,
+    BackendVersion, CaseHash, CaseOutcome, Cause, Culprit, Diagnosis, Divergence, Kind, Provenance,
+    RepeatedOutcome, Signature, Stage, Trigger, Variant,
 };
 
 /// The version of the finding format that this crate writes.
@@ -52,6 +54,10 @@ pub struct Finding {
     /// The names of mutants that reproduce the minimal case by accident: other cases that show the finding refute them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<String>,
+    /// Where the checked model is wrong in the cases that show the finding: the names of nodes, of a value for nodes without names, and of the
+    /// outputs if no segment is to blame, sorted. Empty if no model was checked, and if something explains the finding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong_at: Vec<String>,
     /// A variant that shows the finding and shows it no more with fewer options, found by leaving them out; `None` if nobody tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewest_options: Option<Variant>,
@@ -135,6 +141,13 @@ impl Finding {
             self.seen_in.push(sighting);
         }
         is_new
+    }
+
+    /// Where a model is wrong that shows the finding, as far as the finding says: also in findings that were found before they listed it.
+    pub fn places(&self) -> BTreeSet<&str> {
+        let culprits = self.divergences.iter().filter_map(|divergence| divergence.culprit.as_ref());
+        let listed = self.wrong_at.iter().map(String::as_str);
+        listed.chain(culprits.flat_map(Culprit::places).flatten()).collect()
     }
 
     /// Whether `variant` showed the finding.

@@ -3,7 +3,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twinfer_onnx::Rule;
 
-use crate::{Culprit, Diagnosis, Fallback, Stage, Variant, rule_name, short_decimals::with_short_decimals};
+use crate::{
+    Culprit, Diagnosis, Fallback, FallbackValues, Stage, Variant, rule_name,
+    short_decimals::with_short_decimals,
+};
 
 /// What the checks conclude about one variant on one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +70,17 @@ impl Divergence {
         match self.broken_rule() {
             Some(rule) => format!("{}: {}", self.detail, clause(rule.sentence())),
             None => readable(&self.detail),
+        }
+    }
+
+    /// Whether an output is wrong, for which a segment may be to blame.
+    pub fn concerns_values(&self) -> bool {
+        match self.kind {
+            Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput => true,
+            Kind::PrecisionFallback => {
+                self.fallback.as_ref().is_none_or(|fallback| fallback.values == FallbackValues::Changed)
+            }
+            _ => false,
         }
     }
 

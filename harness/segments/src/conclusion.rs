@@ -5,7 +5,7 @@ use twinfer_checks::{Evaluated, Judgement, References};
 use twinfer_golden::Reference;
 use twinfer_onnx::DataType;
 
-use crate::{Examination, Found, concern::concerns_values};
+use crate::{Examination, Found};
 
 /// Whether every output is known exactly, so that the comparison sees every error.
 pub fn is_exact(references: &References) -> bool {
@@ -59,11 +59,11 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
     if let Some(found) = found {
         match &mut judgement.verdict {
             Verdict::Diverges(divergences) if !disagree(divergences) => {
-                if !divergences.iter().any(concerns_values) {
+                if !divergences.iter().any(Divergence::concerns_values) {
                     divergences.extend(of_segment(info, found));
                 }
                 let explanation = found.explanation_of(divergences);
-                for divergence in divergences.iter_mut().filter(|divergence| concerns_values(divergence)) {
+                for divergence in divergences.iter_mut().filter(|divergence| divergence.concerns_values()) {
                     divergence.culprit = Some(found.culprit.clone());
                     if let Some(explanation) = explanation {
                         divergence.kind = explanation.kind;
@@ -114,7 +114,7 @@ impl Found {
     /// alone.
     pub fn explanation_of(&self, divergences: &[Divergence]) -> Option<&Divergence> {
         let of_segment = self.evaluated.divergences().iter();
-        let explained = of_segment.filter(|one| concerns_values(one)).find(|one| names_mutants(one))?;
+        let explained = of_segment.filter(|one| one.concerns_values()).find(|one| names_mutants(one))?;
         let is_better = are_unexplained(divergences)
             || explained.documented.is_some() && !divergences.iter().any(is_documented);
         (self.stands_alone && is_better).then_some(explained)
@@ -152,7 +152,7 @@ impl Found {
 
 /// Whether outputs are wrong, and nothing explains them.
 pub fn are_unexplained(divergences: &[Divergence]) -> bool {
-    let of_values: Vec<_> = divergences.iter().filter(|divergence| concerns_values(divergence)).collect();
+    let of_values: Vec<_> = divergences.iter().filter(|divergence| divergence.concerns_values()).collect();
     let is_explained = |divergence: &Divergence| divergence.fallback.is_some() || names_mutants(divergence);
     !of_values.is_empty() && !of_values.into_iter().any(is_explained)
 }

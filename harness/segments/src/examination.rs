@@ -1,11 +1,12 @@
 use std::iter;
 
-use twinfer_case::{Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo};
+use twinfer_case::{
+    Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
+};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
-    concern::concerns_values,
     coverage::Coverage,
     segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
@@ -229,7 +230,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             let observation = (self.observe)(&case.encoded().task)?;
             // a segment may also be refused as a model of its own, which says nothing about the model
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation)
-                && alone.divergences().iter().any(concerns_values)
+                && alone.divergences().iter().any(Divergence::concerns_values)
             {
                 let other = Found::alone(segment, *alone);
                 if !iter::once(first).chain(&others).any(|found| found.resembles(&other)) {

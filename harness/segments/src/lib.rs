@@ -13,7 +13,6 @@
 //! [`Culprit`]: twinfer_case::Culprit
 //! [`Shown::Fused`]: twinfer_case::Shown::Fused
 
-mod concern;
 mod conclusion;
 mod coverage;
 mod examination;
@@ -22,6 +21,5 @@ mod structure;
 mod suspicion;
 mod values;
 
-pub use concern::concerns_values;
 pub use conclusion::{are_unexplained, blindness, conclude, is_documented, is_exact};
 pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};

@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -7,7 +8,7 @@ use twinfer_case::{EncodedCase, FINDING_FORMAT, Finding, check_format, read_file
 
 use crate::{
     LocalDisk, StoreError,
-    case_folder::read_case_in,
+    case_folder::{has_case, read_case_in},
     disk::{sync_file, sync_parent, sync_tree},
     files::{read_json_in, write, write_json},
     names::{CASE, FINDING, MODEL, SNAPSHOT, data_set, tensor_file},
@@ -21,30 +22,57 @@ const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 /// Copies the finding in the folder `finding` to a folder in `golden_cases` named by its signature, and returns that folder.
 ///
 /// If a finding with that signature is there already, it stays, and the variants in which the new one was seen are added to
-/// it. If both have the same minimal case, the observations of the new one are added as well.
+/// it, as are the places where a model is wrong that shows it. If both have the same minimal case, the observations of the new one are added
+/// as well.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;
+    if !has_case(finding) {
+        return adopt_without_case(finding, found, golden_cases);
+    }
     let recording = Recording::read_beside(finding)?;
     check_finding(finding, &found)?;
     let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
         fs::create_dir_all(golden_cases).map_err(StoreError::writing(golden_cases))?;
         recording.write_beside(&folder)?;
-        copy_finding(finding, &folder)?;
+        copy_finding(finding, &FILES, &folder)?;
         sync(&folder)?;
         return Ok(folder);
     }
-    let mut stored: Finding = read_json_in(&folder, FINDING)?;
-    let is_same_case = stored.case == found.case;
-    for sighting in found.seen_in {
-        stored.add_sighting(sighting);
-    }
-    write_json(&folder.join(FINDING), &stored)?;
+    let is_same_case = join(&folder, found)?;
     if is_same_case {
         add_recording(finding, &folder)?;
     }
     sync(&folder)?;
     Ok(folder)
+}
+
+/// Copies a finding that a model shows which golden does not support.
+fn adopt_without_case(finding: &Path, found: Finding, golden_cases: &Path) -> Result<PathBuf, StoreError> {
+    check_format(found.format, FINDING_FORMAT).map_err(StoreError::format(finding.join(FINDING)))?;
+    let folder = golden_cases.join(found.signature.slug());
+    if folder.join(FINDING).is_file() {
+        join(&folder, found)?;
+    } else {
+        copy_finding(finding, &[MODEL], &folder)?;
+    }
+    sync_tree(&LocalDisk, &folder)?;
+    sync_parent(&LocalDisk, &folder)?;
+    Ok(folder)
+}
+
+/// Adds where `found` was seen to the finding in `folder`, which has its signature. Whether both have the same case.
+fn join(folder: &Path, found: Finding) -> Result<bool, StoreError> {
+    let mut stored: Finding = read_json_in(folder, FINDING)?;
+    if !found.wrong_at.is_empty() {
+        let both = [&stored, &found].into_iter().flat_map(Finding::places);
+        stored.wrong_at = both.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    for sighting in found.seen_in {
+        stored.add_sighting(sighting);
+    }
+    write_json(&folder.join(FINDING), &stored)?;
+    Ok(stored.case == found.case)
 }
 
 /// Waits until the folder of a finding and its recording are on disk.
@@ -81,9 +109,10 @@ pub fn check_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError>
     }
 }
 
-fn copy_finding(finding: &Path, folder: &Path) -> Result<(), StoreError> {
+/// Copies the finding in a folder, of its files with fixed names these.
+fn copy_finding(finding: &Path, fixed: &[&str], folder: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
-    let fixed = FILES.into_iter().map(PathBuf::from);
+    let fixed = fixed.iter().map(PathBuf::from);
     let files = fixed.chain(data_sets(finding)).chain(preceding::files(finding));
     // written last, so that a folder without it is recognized as unfinished
     let mut files = files.chain([PathBuf::from(FINDING)]);
@@ -126,7 +155,7 @@ mod tests {
     fn seen_elsewhere(golden_cases: &Path, folder: &Path, is_same_case: bool) -> PathBuf {
         let name = folder.file_name().unwrap();
         let copy = golden_cases.join("elsewhere").join(name);
-        copy_finding(folder, &copy).unwrap();
+        copy_finding(folder, &FILES, &copy).unwrap();
         let mut finding: Finding = read_json_in(&copy, FINDING).unwrap();
         finding.seen_in[0].version = "of another day".into();
         if !is_same_case {
@@ -174,7 +203,7 @@ mod tests {
             ("finding.observed.json", None),
         ];
         for (name, bytes) in damages {
-            copy_finding(&stored, &folder).unwrap();
+            copy_finding(&stored, &FILES, &folder).unwrap();
             Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
             let path = parent.path().join(name);
             match bytes {
@@ -195,7 +224,7 @@ mod tests {
         fs::write(&secret, b"secret").unwrap();
         for name in ["model.onnx", "test_data_set_0/input_0.pb", "preceding/0000.json"] {
             let folder = parent.path().join("finding");
-            copy_finding(&stored, &folder).unwrap();
+            copy_finding(&stored, &FILES, &folder).unwrap();
             Recording::read_beside(&stored).unwrap().write_beside(&folder).unwrap();
             let link = folder.join(name);
             fs::create_dir_all(link.parent().unwrap()).unwrap();

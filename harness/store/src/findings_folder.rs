@@ -11,7 +11,7 @@ use twinfer_case::{Case, Finding, KnownFindings, Sighting, Summary};
 use crate::{
     Disk, LocalDisk, Recording, RunDirectory, StoreError, StoredFinding,
     adopt::check_finding,
-    case_folder::read_case,
+    case_folder::{has_case, read_case},
     disk::{sync_file, sync_parent, sync_tree},
     files::{is_unfinished, read_json_in, remove_unfinished, unfinished, write_json_durably},
     finding_folder::{has_finding, read_finding},
@@ -166,14 +166,22 @@ impl FindingsFolder {
         Ok(KnownFindings { folder, findings, checksum })
     }
 
-    /// Every finding that was written completely, with its minimal case, sorted by folder name.
+    /// Every finding that was written completely, also those without a case, sorted by folder name.
+    pub fn findings(&self) -> Result<Vec<Finding>, StoreError> {
+        let folders = self.folders()?;
+        let found = folders.iter().filter(|folder| has_finding(folder));
+        found.map(|folder| read_json_in(folder, FINDING)).collect()
+    }
+
+    /// Every finding with a case that was written completely, with that case, sorted by folder name.
     pub fn load(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
         self.load_if(|_| true)
     }
 
     fn load_if(&self, is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<(Finding, Case)>, StoreError> {
         let folders = self.folders()?;
-        let wanted = folders.iter().filter(|folder| is_wanted(folder) && has_finding(folder));
+        let wanted =
+            folders.iter().filter(|folder| is_wanted(folder) && has_finding(folder) && has_case(folder));
         wanted.map(|folder| Ok((read_json_in(folder, FINDING)?, read_case(folder)?))).collect()
     }
 

@@ -10,6 +10,7 @@ use crate::{
     identity::{Identity, is_alike},
     minimal_case::MinimalCase,
     provisional::Provisional,
+    recognition::Recognition,
     triage_result::Reduced,
 };
 
@@ -17,6 +18,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
+    recognition: Recognition,
 }
 
 #[derive(Clone)]
@@ -45,6 +47,11 @@ const REGULARLY: u64 = 64;
 const PER_DOUBLING: f64 = std::f64::consts::LOG2_E;
 
 impl Catalog {
+    /// No findings yet.
+    pub fn new(recognition: Recognition) -> Self {
+        Self { recognition, ..Self::default() }
+    }
+
     /// Adds a finding that no case counts for yet, and returns its place.
     pub fn add(&mut self, identity: Arc<Identity>) -> usize {
         self.entries.push(Entry { identity, minimal: Vec::new(), cases: 0, masked: Vec::new() });
@@ -153,12 +160,14 @@ impl Catalog {
 
     /// The identity of the finding at `index` if `case`, its next case, is to be searched for another bug hidden behind the finding: about
     /// one is before their number doubles. `None` otherwise, and for a finding that mutants explain or of which a parser names the condition
-    /// that fails: values that a mutant reproduces hide nothing, and another condition is another finding.
+    /// that fails: values that a mutant reproduces hide nothing, and another condition is another finding. Nor for findings that are not minimal,
+    /// whose graphs have more than shows them.
     pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide =
             matches!(identity.signature.cause, Cause::Graph(_)) && identity.signature.condition().is_none();
-        (may_hide && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
+        let is_minimal = self.recognition == Recognition::ByGraph;
+        (may_hide && is_minimal && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
     }
 }
 
@@ -294,6 +303,10 @@ mod tests {
         for skipped in 20..60 {
             assert_eq!(due(skipped), all, "the case {skipped} is not counted");
         }
+        let mut not_minimal = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
+        not_minimal.recognition = Recognition::Never;
+        not_minimal.count(0, 1);
+        assert!((0..100).all(|number| not_minimal.due_to_look_behind(0, case(number)).is_none()));
         let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);
         explained.count(0, 1);
         assert!((0..100).all(|number| explained.due_to_look_behind(0, case(number)).is_none()));

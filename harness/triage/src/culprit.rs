@@ -1,8 +1,7 @@
 //! The segment of a finding's case that is wrong.
 
-use twinfer_case::{Case, Culprit, NamedNode, Shown, Trigger};
+use twinfer_case::{Case, Culprit, Divergence, NamedNode, Shown, Trigger};
 use twinfer_onnx::Node;
-use twinfer_segments::concerns_values;
 use twinfer_triggers::{describe, satisfies};
 use twinfer_workers::TriageWorkers;
 
@@ -16,7 +15,8 @@ pub fn add(
     suspect: &Suspect,
     workers: &TriageWorkers,
 ) -> Result<Confirmed, TriageError> {
-    let is_concerned = confirmed.recurs && confirmed.finding.divergences.iter().any(concerns_values);
+    let is_concerned =
+        confirmed.recurs && confirmed.finding.divergences.iter().any(Divergence::concerns_values);
     if !is_concerned {
         return Ok(confirmed);
     }
@@ -27,9 +27,9 @@ pub fn add(
     };
     let divergences = confirmed.finding.divergences.iter_mut();
     divergences
-        .filter(|divergence| concerns_values(divergence))
+        .filter(|divergence| divergence.concerns_values())
         .for_each(|divergence| divergence.culprit.clone_from(&culprit));
-    let is_about_culprit = confirmed.finding.divergences.first().is_some_and(concerns_values);
+    let is_about_culprit = confirmed.finding.divergences.first().is_some_and(Divergence::concerns_values);
     if let Some(culprit) = culprit.filter(|_| is_about_culprit) {
         let case = &confirmed.minimal.encoded.case;
         confirmed.finding.trigger.take_if(|trigger| !may_hold_at(trigger, &culprit, case));

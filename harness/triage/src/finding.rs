@@ -32,6 +32,7 @@ pub fn finding(
         outcomes: Vec::new(),
         trigger: None,
         refuted: symptom.refuted().to_vec(),
+        wrong_at: Vec::new(),
         fewest_options: None,
         divergences: symptom.narrowed(minimal.divergences()),
     }

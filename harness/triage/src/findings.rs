@@ -8,7 +8,8 @@ use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding};
 
 use crate::{
-    TriageError, catalog::Catalog, identity::Identity, minimal_case::MinimalCase, triage_result::Confirmed,
+    TriageError, catalog::Catalog, identity::Identity, minimal_case::MinimalCase, recognition::Recognition,
+    triage_result::Confirmed,
 };
 
 /// The findings of a campaign and those that were known before, in order of discovery.
@@ -49,23 +50,25 @@ struct Stored {
 }
 
 impl Findings {
-    /// The findings in the `known` folders, without duplicates; new ones will be written to the run in `directory`, whose variants
-    /// load `libraries`.
+    /// The findings in the `known` folders that are recognized, without duplicates; new ones will be written to the run in `directory`, whose
+    /// variants load `libraries`.
     pub fn open(
         directory: &RunDirectory,
         known: &[PathBuf],
+        recognition: Recognition,
         libraries: Libraries,
     ) -> Result<Self, TriageError> {
         let mut findings = Self {
             folder: FindingsFolder::of_run(directory),
             libraries,
             entries: Vec::new(),
-            catalog: Catalog::default(),
+            catalog: Catalog::new(recognition),
             lost: BTreeMap::new(),
         };
         for folder in known {
             for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
-                if !findings.has(&stored.finding.signature.slug()) {
+                let is_recognized = recognition == Recognition::ByGraph || stored.identity.is_told_apart();
+                if is_recognized && !findings.has(&stored.finding.signature.slug()) {
                     findings.enter(stored, false);
                 }
             }
@@ -248,7 +251,8 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(out.path()).unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
-        let mut findings = Findings::open(&directory, &[], Libraries::default()).unwrap();
+        let mut findings =
+            Findings::open(&directory, &[], Recognition::ByGraph, Libraries::default()).unwrap();
         fs::create_dir(findings.folder.path()).unwrap();
         let folder = adopt(&stored, findings.folder.path()).unwrap();
         let summary = Summary { findings: counts, ..Summary::default() };

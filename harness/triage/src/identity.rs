@@ -180,6 +180,16 @@ impl Identity {
         self.trigger.as_ref().is_none_or(|trigger| satisfies(nodes, trigger))
     }
 
+    /// Whether cases that diverge as the finding does and have what it has show it: not if it is of values, and neither an explanation nor a
+    /// trigger tells these from other wrong values.
+    pub(crate) fn is_told_apart(&self) -> bool {
+        let is_of_outputs = matches!(
+            self.signature.kind,
+            Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput | Kind::PrecisionFallback
+        );
+        !(is_of_outputs && matches!(self.signature.cause, Cause::Graph(_))) || self.is_told_by_trigger()
+    }
+
     /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all
     /// classes of the minimal case.
     pub fn is_shown_by(&self, case: &Case) -> bool {

@@ -309,7 +309,7 @@ impl<'a> Investigator<'a> {
     ) -> Result<Option<Confirmed>, TriageError> {
         let workers = repeater.workers;
         let confirmed_in = |info: &VariantInfo, minimal: DivergingCase| {
-            let divergences = divergences_of(&workers.info().variant, &minimal);
+            let divergences = divergences_of(suspect, &workers.info().variant, &minimal);
             Confirmed::new(info, &original.evaluated, minimal, divergences)
         };
         let confirmed = |minimal| confirmed_in(workers.confirming_info(), minimal);
@@ -390,9 +390,15 @@ fn is_steady(reduction: &Reduction<'_>, diverging: &DivergingCase) -> Result<boo
     Ok(diverging.symptom.kind() != Kind::Hang && reduction.recurs(diverging)?)
 }
 
-/// The divergences of `confirmed` as those of `variant`, which may have kept memory that its confirmation left untouched.
-fn divergences_of(variant: &Variant, confirmed: &DivergingCase) -> Vec<Divergence> {
-    let of_variant = |divergence: &Divergence| Divergence { variant: variant.clone(), ..divergence.clone() };
+/// The divergences of `confirmed` as those of `variant`, which may have kept memory that its confirmation left untouched, with the segment that
+/// is known to be to blame for `suspect`.
+fn divergences_of(suspect: &Suspect, variant: &Variant, confirmed: &DivergingCase) -> Vec<Divergence> {
+    let known = suspect.lead().and_then(|lead| lead.culprit.as_ref());
+    let of_variant = |divergence: &Divergence| {
+        let known = known.filter(|_| divergence.concerns_values()).cloned();
+        let culprit = divergence.culprit.clone().or(known);
+        Divergence { variant: variant.clone(), culprit, ..divergence.clone() }
+    };
     confirmed.evaluated.divergences().iter().map(of_variant).collect()
 }
 

@@ -6,8 +6,8 @@ use twinfer_case::{Description, Divergence, Effect, Expectation, Kind, Note, Out
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
-    Cutting, Found, Subject, are_unexplained, blindness, concerns_values, conclude, examine, has_segments,
-    is_documented, is_exact,
+    Cutting, Found, Subject, are_unexplained, blindness, conclude, examine, has_segments, is_documented,
+    is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -46,7 +46,7 @@ impl Scrutiny {
     ) -> Result<Triageable, WorkerError> {
         let description = &workers.info().description;
         let Some(graph) = self.graph_to_examine(evaluated, description) else { return Ok(Triageable::Case) };
-        let is_wrong = evaluated.divergences().iter().any(concerns_values);
+        let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
         let subject = Subject {
             info: workers.info(),
@@ -85,7 +85,7 @@ impl Scrutiny {
         }
         let blindness = blindness(&evaluated.references);
         evaluated.judgement.notes.extend(blindness.map(Note::Blind));
-        let is_wrong = evaluated.divergences().iter().any(concerns_values);
+        let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_open = !is_wrong
             || are_unexplained(evaluated.divergences())
             || may_be_documented(evaluated, description);

@@ -211,6 +211,7 @@ impl<'a> Findings<'a> {
             outcomes: Vec::new(),
             trigger: None,
             refuted: Vec::new(),
+            wrong_at: Vec::new(),
             fewest_options: None,
         }
     }

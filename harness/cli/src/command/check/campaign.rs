@@ -5,11 +5,13 @@ use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
+use twinfer_onnx::ValueInfo;
 use twinfer_reports::{Report, ReportedFinding, Reporter};
-use twinfer_store::{FindingsFolder, RunDirectory};
+use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
-use twinfer_triage::Scrutiny;
+use twinfer_triage::{Recognition as AtSight, Scrutiny};
 
+use super::recognition::Recognition;
 use crate::{
     Failure,
     libraries::verify_in_background,
@@ -37,6 +39,7 @@ pub fn run(
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
+    let outputs = outputs(cases.first().map_or(&[], |case| &case.graph.outputs));
     let provision = provision(&variants)?;
     let mut worker = worker_with(&provision)?;
     settings.apply_to(&mut worker);
@@ -45,7 +48,8 @@ pub fn run(
         budget: Budget::Cases(cases.len() as u64),
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
-        known,
+        known: known.clone(),
+        recognition: AtSight::Never,
         minimize: false,
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
@@ -63,6 +67,7 @@ pub fn run(
         progress.on_event(event);
         report.on_event(event);
     })?;
+    Recognition { records: &records, outputs: &outputs, directory, known: &known }.apply(&mut report)?;
     if let Some(checked) = finding {
         recognize(&mut report, &records, checked);
     }
@@ -96,17 +101,21 @@ pub fn compare(
     directory: &RunDirectory,
     settings: WorkerSettings<'_>,
 ) -> Result<Report, Failure> {
-    let (mut report, mut progress) = (Report::default(), terminal::brief_progress());
+    let (mut report, mut records) = (Report::default(), Vec::new());
+    let mut progress = terminal::brief_progress();
     let targets = targets::start(variants, settings)?;
     targets.compare(opaque, directory, &mut |event| {
+        if let Event::CaseFinished { record } = event {
+            records.push(record.clone());
+        }
         progress.on_event(event);
         report.on_event(event);
     })?;
-    let mut signatures = Vec::new();
-    for folder in known {
-        signatures
-            .extend(FindingsFolder::at(folder).load()?.into_iter().map(|(finding, _)| finding.signature));
-    }
-    report.mark_known(|found| signatures.contains(&found.finding.signature));
+    let outputs = outputs(&opaque.interface.outputs);
+    Recognition { records: &records, outputs: &outputs, directory, known }.apply(&mut report)?;
     Ok(report)
+}
+
+fn outputs(infos: &[ValueInfo]) -> Vec<String> {
+    infos.iter().map(|info| info.name.clone()).collect()
 }

@@ -4,6 +4,7 @@ mod campaign;
 mod collection;
 mod entry;
 mod inputs;
+mod recognition;
 mod subject;
 mod survey;
 mod table;
