@@ -1,6 +1,6 @@
 //! What a campaign came to, in one sentence that needs no glossary: what was found, and first of all if not everything was compared.
 
-use crate::{Report, Severity, numbers::counted, uncompared};
+use crate::{Report, Severity, ending, numbers::counted, uncompared};
 
 /// Such as `3 bugs worth a look, 1 documented limit, 4 known findings`.
 pub(crate) fn headline(report: &Report) -> String {
@@ -29,6 +29,9 @@ pub(crate) fn headline(report: &Report) -> String {
 fn nothing_found(report: &Report) -> String {
     match report.summary.open {
         0 => "no new findings".to_owned(),
+        open if ending::is_only_inside(report) => {
+            format!("{} only inside the model", counted(open, "case differs, but", "cases differ, but"))
+        }
         open => {
             let open = counted(open, "case that differs is", "cases that differ are");
             format!("no new findings yet: {open} not investigated")

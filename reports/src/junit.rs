@@ -20,6 +20,7 @@ use crate::{
     ending, findings, issue,
     numbers::{count, counted},
     reach::remark,
+    segments,
     summary::remarks,
     uncompared,
 };
@@ -96,6 +97,7 @@ fn not_looked_into(variant: &VariantSummary) -> Option<TestCase> {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let cases = counted(variant.open, "case that differs", "cases that differ");
     status.set_message(format!("{cases} not investigated"));
+    status.set_description(segments::open(variant).collect::<Vec<_>>().join("\n"));
     (variant.open > 0).then(|| TestCase::new("all differences investigated", status))
 }
 

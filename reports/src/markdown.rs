@@ -6,7 +6,7 @@ use crate::{
     issue, ladder,
     markup::{markdown_code, markdown_text},
     numbers::{capitalized, counted},
-    poison,
+    poison, segments,
     summary::{budget, findings_title, left_out, sentence, verdicts},
     table::Table,
     uncompared,
@@ -18,6 +18,7 @@ pub(crate) fn render(report: &Report) -> String {
     parts.push(format!("{}.", capitalized(&sentence(report))));
     parts
         .extend(ending::sentence(report).map(|early| format!("**{}**", markdown_text(&capitalized(&early)))));
+    parts.extend(not_investigated(report));
     parts.extend(report.run.as_ref().map(origin));
     parts.extend(report.given_up.iter().map(|given_up| {
         let (device, reason) = (markdown_text(&given_up.device), markdown_text(&given_up.reason));
@@ -86,6 +87,16 @@ fn table(table: &Table) -> String {
 fn uncompared(report: &Report) -> Option<String> {
     let lines: Vec<_> =
         uncompared::lines(report).iter().map(|line| format!("- {}", markdown_text(line))).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Where cases are wrong that were not investigated; `None` if that is not known of any.
+fn not_investigated(report: &Report) -> Option<String> {
+    let variants = report.summary.variants.iter();
+    let lines: Vec<_> = variants
+        .flat_map(segments::open)
+        .map(|place| format!("- not investigated: {}", markdown_text(&place)))
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -1,6 +1,6 @@
 //! What was judged segment by segment, and what no comparison can see.
 
-use twinfer_case::{Magnitude, VariantSummary};
+use twinfer_case::{Magnitude, OpenPlace, VariantSummary};
 
 use crate::numbers::{count, counted, counts};
 
@@ -17,6 +17,13 @@ pub(crate) fn unseen(variant: &VariantSummary) -> String {
         several => format!(" (the worst of {})", counted(several, "case", "cases")),
     };
     format!("{below} in outputs of at most {}{cases}", Magnitude(blindest.largest))
+}
+
+/// Where cases are wrong that were not investigated, each such as `node "conv3" (Conv); only inside this model; 2 cases; output 0: ...`.
+pub(crate) fn open(variant: &VariantSummary) -> impl Iterator<Item = String> {
+    variant.open_at.iter().map(|OpenPlace { culprit, detail, cases }| {
+        format!("{culprit}; {}; {detail}", counted(*cases, "case", "cases"))
+    })
 }
 
 /// The segments that were judged, such as `24 in 3 cases, each judged by itself`; empty if none was.

@@ -244,6 +244,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("workers", workers(report, variant));
     add("divergences", counts(&variant.divergences));
     add(first_seen, counts(&variant.first_seen));
+    segments::open(variant).for_each(|place| add("not investigated", place));
     add(
         "cases by last stage",
         if variant.stages.len() > 1 { counts(&variant.stages) } else { String::new() },

@@ -227,6 +227,34 @@ fn unexplained_error_is_known_at_its_node_only() {
     }
 }
 
+/// Another variant differs from the one with the wrong node, and is compared with golden alone.
+#[test]
+fn variant_listed_behind_a_wrong_one_conforms() {
+    let model = chain("Tanh");
+    let Some(backend) = with_bugs(&model, "negated@conv3") else { return };
+    let outcome = check(&model, &format!("{backend},ort:cpu"));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert_eq!(outcome.stdout.matches("\nnew   ").count(), 1, "{}", outcome.shown());
+    let row = outcome.stdout.lines().find(|line| line.trim_start().starts_with("ort:cpu  "));
+    let cells: Vec<_> = row.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(cells[..4], ["ort:cpu", "2", "2", "-"], "executed, conforms, diverges: {}", outcome.shown());
+}
+
+/// Outputs of which nothing is known do not show an error that only the whole model has. The report says where it is.
+#[test]
+fn error_inside_the_whole_model_only_is_located() {
+    let bugs = "--fewest-nodes 8 --bug one-element-doubled@conv1";
+    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
+    let outcome = check(&chain("Relu"), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in [
+        "1 case differs, but only inside the model",
+        r#"not investigated: node "conv1" (Conv); from "relu0_out" to "conv1_out"; only inside this model; 1 case; value "conv1_out": "#,
+    ] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.shown());
+    }
+}
+
 #[test]
 fn chain_conforms_segment_by_segment() {
     let outcome = check(&chain("Relu"), "ort:cpu");

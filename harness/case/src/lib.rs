@@ -111,7 +111,7 @@ pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;
 pub use shard::{InvalidShard, Shard};
 pub use signature::{Cause, Signature};
-pub use summary::{FindingCount, MaskCount, Summary, VariantSummary};
+pub use summary::{FindingCount, MaskCount, OpenPlace, Summary, VariantSummary};
 pub use task::Task;
 pub use topic::{TOPIC_FORMAT, Topic};
 pub use trigger::{Tally, Trigger};

@@ -42,6 +42,8 @@ const fn is_zero(count: &u64) -> bool {
 
 /// The most reasons that are kept for which nodes were not judged.
 const MAX_REASONS: usize = 64;
+/// The most places of cases that were not investigated that are counted.
+const MAX_PLACES: usize = 8;
 
 /// How many cases showed a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +108,9 @@ pub struct VariantSummary {
     /// Cases with divergences that are not a known finding and were not investigated within the time budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub open: u64,
+    /// Where the model is wrong in the cases that were not investigated, as far as a segment is to blame: the first few places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_at: Vec<OpenPlace>,
     /// The largest share of an error bound that was used.
     pub bound_used: f64,
     /// Cases whose outputs conform only within the bounds of algorithms that transform the operands of a convolution.
@@ -145,6 +150,17 @@ pub struct VariantSummary {
     pub without_reference: BTreeMap<String, u64>,
 }
 
+/// A place at which cases that were not investigated are wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenPlace {
+    /// The culprit in words.
+    pub culprit: String,
+    /// How the first of the cases differs.
+    pub detail: String,
+    /// The number of cases.
+    pub cases: u64,
+}
+
 impl Summary {
     /// The summary before the first case.
     pub fn new<'a>(variants: impl IntoIterator<Item = &'a VariantInfo>) -> Self {
@@ -175,9 +191,11 @@ impl Summary {
             }
         }
         self.open += u64::from(!case.open.is_empty());
-        self.variants
-            .iter_mut()
-            .for_each(|summary| summary.open += u64::from(case.open.contains(&summary.variant)));
+        for record in case.variants.iter().filter(|record| case.open.contains(&record.variant)) {
+            if let Some(summary) = self.variants.iter_mut().find(|one| one.variant == record.variant) {
+                summary.record_open(record);
+            }
+        }
         for mask in &case.masks {
             match self.masks.iter_mut().find(|count| count.mask == *mask) {
                 Some(count) => count.cases += 1,
@@ -252,6 +270,7 @@ impl VariantSummary {
             algorithm_rounding: 0,
             transforms: 0,
             open: 0,
+            open_at: Vec::new(),
             bound_used: 0.0,
             differs: 0,
             accepted_despite: BTreeMap::new(),
@@ -280,6 +299,20 @@ impl VariantSummary {
         self.blind += 1;
         if self.blindest.is_none_or(|blindest| blindest.share() < blindness.share()) {
             self.blindest = Some(blindness);
+        }
+    }
+
+    fn record_open(&mut self, record: &VariantRecord) {
+        self.open += 1;
+        let mut divergences = record.verdict.divergences().iter();
+        let Some((lead, culprit)) = divergences.find_map(|one| Some((one, one.culprit.as_ref()?))) else {
+            return;
+        };
+        let culprit = culprit.to_string();
+        if let Some(place) = self.open_at.iter_mut().find(|place| place.culprit == culprit) {
+            place.cases += 1;
+        } else if self.open_at.len() < MAX_PLACES {
+            self.open_at.push(OpenPlace { culprit, detail: lead.readable_detail(), cases: 1 });
         }
     }
 

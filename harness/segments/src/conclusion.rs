@@ -3,7 +3,7 @@
 use twinfer_case::{Blindness, Divergence, Kind, Note, SegmentCounts, VariantInfo, Verdict};
 use twinfer_checks::{Evaluated, Judgement, References};
 use twinfer_golden::Reference;
-use twinfer_onnx::DataType;
+use twinfer_onnx::{DataType, ValueInfo};
 
 use crate::{Examination, Found};
 
@@ -101,11 +101,23 @@ fn disagree(divergences: &[Divergence]) -> bool {
 
 /// The divergences of a segment, as those of the model.
 fn of_segment(info: &VariantInfo, found: &Found) -> impl Iterator<Item = Divergence> {
+    let outputs = &found.evaluated.encoded.case.graph.outputs;
     found.evaluated.divergences().iter().map(|divergence| Divergence {
         variant: info.variant.clone(),
         culprit: Some(found.culprit.clone()),
+        detail: about_values(&divergence.detail, outputs),
         ..divergence.clone()
     })
+}
+
+/// A detail about a segment with the name of the value in place of the number of the segment's output, which is none of the model.
+fn about_values(detail: &str, outputs: &[ValueInfo]) -> String {
+    let named = detail.strip_prefix("output ").and_then(|numbered| {
+        let (number, rest) = numbered.split_at(numbered.find(|digit: char| !digit.is_ascii_digit())?);
+        let output = outputs.get(number.parse::<usize>().ok()?)?;
+        Some(format!("value {:?}{rest}", output.name))
+    });
+    named.unwrap_or_else(|| detail.to_owned())
 }
 
 impl Found {
@@ -176,6 +188,16 @@ mod tests {
     use twinfer_onnx::Graph;
 
     use super::*;
+
+    #[test]
+    fn details_of_a_segment_name_the_value() {
+        let outputs = [ValueInfo { name: "c3".to_owned(), dtype: DataType::Float, shape: None }];
+        let about = |detail: &str| about_values(detail, &outputs);
+        assert_eq!(about("output 0: 3 of 4 elements differ"), "value \"c3\": 3 of 4 elements differ");
+        assert_eq!(about("output 0 is [1] instead of [2]"), "value \"c3\" is [1] instead of [2]");
+        assert_eq!(about("output 1: it has no such output"), "output 1: it has no such output");
+        assert_eq!(about("the worker ended"), "the worker ended");
+    }
 
     /// Wrong values that these mutants explain, and this rule documents.
     fn wrong_values(mutants: &[&str], rule: Option<&str>) -> Divergence {

@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use twinfer_case::{
     Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
-    RunInfo, Shard, Summary, Task, VariantRecord,
+    RunInfo, Shard, Summary, Task, VariantInfo, VariantRecord,
 };
-use twinfer_checks::{Answer, Question, judge_together, record};
+use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::has_segments;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
@@ -145,17 +145,12 @@ impl Targets {
         repeats: &[&Vec<Observation>],
     ) -> Vec<VariantRecord> {
         let sources = model.output_sources();
-        let question = Question { unknown: &model.unknown, sources: &sources, refusals: model.refusals() };
+        let of_place =
+            |place: usize| repeats.iter().filter_map(move |repeat| repeat.get(place)).collect::<Vec<_>>();
         let numbered = self.infos().zip(observations).enumerate();
-        let answers: Vec<_> = numbered
-            .map(|(place, (info, observation))| Answer {
-                variant: &info.variant,
-                reaches: info.description.reaches,
-                observation,
-                repeats: repeats.iter().filter_map(|repeat| repeat.get(place)).collect(),
-            })
-            .collect();
-        let judged = judge_together(&answers, question);
+        let answers: Vec<_> =
+            numbered.map(|(place, (info, observation))| answer(info, observation, of_place(place))).collect();
+        let judged = judge_together(&answers, model.question(&sources));
         let records = self.infos().zip(observations).zip(judged);
         records.map(|((info, observation), judgement)| record(info, observation, judgement)).collect()
     }
@@ -186,4 +181,13 @@ impl Targets {
             revisited: None,
         }
     }
+}
+
+/// What a variant did, and did again when it was asked the same.
+fn answer<'a>(
+    info: &'a VariantInfo,
+    observation: &'a Observation,
+    repeats: Vec<&'a Observation>,
+) -> Answer<'a> {
+    Answer { variant: &info.variant, reaches: info.description.reaches, observation, repeats }
 }

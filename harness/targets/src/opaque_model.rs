@@ -1,5 +1,5 @@
 use twinfer_case::{Request, Run, Task, materialize};
-use twinfer_checks::{OutputSource, Refusals};
+use twinfer_checks::{OutputSource, Question, Refusals};
 use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET};
 
 use crate::TargetError;
@@ -31,8 +31,13 @@ impl OpaqueModel {
         Ok(Task::new(self.model.clone(), self.request.clone(), runs))
     }
 
+    /// What the variants are asked that run it; `sources` are [those of its outputs](Self::output_sources).
+    pub(crate) fn question<'a>(&'a self, sources: &'a [OutputSource]) -> Question<'a> {
+        Question { unknown: &self.unknown, sources, refusals: self.refusals() }
+    }
+
     /// What a refusal means: nothing if backends need not know the operator set.
-    pub(crate) fn refusals(&self) -> Refusals {
+    fn refusals(&self) -> Refusals {
         match self.interface.dataflow.opset() {
             0 | MIN_OPSET..=MAX_OPSET => Refusals::Disagree,
             _ => Refusals::Open,

@@ -2,10 +2,12 @@
 
 use std::iter;
 
-use twinfer_case::{Outcome, Stage, Task, VariantRecord};
+use twinfer_case::{Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
+use twinfer_checks::judge_together;
 use twinfer_onnx::PartialGraph;
 
 use super::{
+    answer,
     findings::{Findings, Shown},
     repeats::repeat_inside,
     segment_finding::SegmentFinding,
@@ -18,7 +20,7 @@ const LOOKED_INTO: usize = 8;
 
 impl Targets {
     /// Judges the segments of a model on every variant that executed it, and adds what that shows to `records`. If segments are wrong,
-    /// `shown` becomes what they are.
+    /// `shown` becomes what they are. That another variant differs from one with a wrong segment says nothing of it.
     pub(super) fn judge_segments(
         &self,
         (model, graph): (&OpaqueModel, &PartialGraph),
@@ -26,7 +28,10 @@ impl Targets {
         findings: &mut Findings<'_>,
         (records, shown): (&mut [VariantRecord], &mut [Shown]),
     ) -> Result<(), TargetError> {
-        for ((workers, record), shown) in self.variants.iter().zip(records).zip(shown) {
+        let mut right = Vec::new();
+        let mut is_any_wrong = false;
+        for (place, (workers, shown)) in self.variants.iter().zip(shown).enumerate() {
+            let record = &mut records[place];
             if record.stage != Stage::Execute || record.outcome != Some(Outcome::Ok) {
                 continue;
             }
@@ -34,6 +39,11 @@ impl Targets {
             let observation = workers.observe_warm(task)?;
             let mut observe = |task: &Task| workers.observe_warm(task);
             let found = judge_with(workers, (graph, task), &observation, record, LOOKED_INTO, &mut observe)?;
+            if found.is_empty() {
+                right.push((place, observation));
+            } else {
+                is_any_wrong = true;
+            }
             let is_lead = record.verdict.divergences().first().is_some_and(|lead| lead.culprit.is_some());
             let Some(first) = found.first().filter(|_| is_lead) else { continue };
             *shown = if first.stands_alone {
@@ -48,6 +58,34 @@ impl Targets {
                 Shown::Model(Vec::new())
             };
         }
+        if is_any_wrong {
+            self.compare_right(model, &right, records);
+        }
         Ok(())
+    }
+
+    /// Compares the variants of which no segment is wrong with each other only. `right` has their places and what they did.
+    fn compare_right(
+        &self,
+        model: &OpaqueModel,
+        right: &[(usize, Observation)],
+        records: &mut [VariantRecord],
+    ) {
+        let (sources, infos): (_, Vec<_>) = (model.output_sources(), self.infos().collect());
+        let answers: Vec<_> =
+            right.iter().map(|(place, observation)| answer(infos[*place], observation, Vec::new())).collect();
+        let judged = judge_together(&answers, model.question(&sources));
+        for ((place, _), judged) in right.iter().zip(judged) {
+            let record = &mut records[*place];
+            if record.verdict.divergences().iter().all(|one| one.kind != Kind::Disagree) {
+                continue;
+            }
+            let is_judged_by_golden = record.notes.iter().any(|note| matches!(note, Note::Segments(_)));
+            record.compared = judged.compared || is_judged_by_golden;
+            record.verdict = match judged.verdict {
+                Verdict::Unspecified(_) if is_judged_by_golden => Verdict::Conforms,
+                verdict => verdict,
+            };
+        }
     }
 }
