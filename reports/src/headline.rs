@@ -10,7 +10,9 @@ pub(crate) fn headline(report: &Report) -> String {
     for severity in Severity::ALL.into_iter().filter(|severity| !severity.is_bug()) {
         let (one, many) = nouns(severity);
         let findings = match severity {
-            Severity::Known => number(report, |other| other == severity) + known_by_name(report),
+            Severity::Known => {
+                number(report, |other| other == severity) + report.known_by_name().count() as u64
+            }
             _ => number(report, |other| other == severity),
         };
         parts.extend((findings > 0).then(|| counted(findings, one, many)));
@@ -37,12 +39,6 @@ fn nothing_found(report: &Report) -> String {
             format!("no new findings yet: {open} not investigated")
         }
     }
-}
-
-/// The findings that were known before and of which only cases are recorded.
-pub(crate) fn known_by_name(report: &Report) -> u64 {
-    let is_recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
-    report.summary.findings.iter().filter(|count| !is_recorded(&count.slug)).count() as u64
 }
 
 fn number(report: &Report, is_counted: impl Fn(Severity) -> bool) -> u64 {

@@ -11,7 +11,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
-use twinfer_case::{VariantSummary, printable};
+use twinfer_case::{FindingCount, VariantSummary, printable};
 use twinfer_store::files_of_finding;
 
 use crate::{
@@ -68,9 +68,10 @@ fn suite(report: &Report, run: Option<&RunFolder>, variant: &VariantSummary) -> 
     let shown = report.ranked().into_iter().filter(|found| is_shown_by(found, variant));
     suite.add_test_cases(shown.map(|found| {
         let mut test = test(report, run, found);
-        test.set_time(time_of(variant, found));
+        test.set_time(time_of(variant, &found.slug));
         test
     }));
+    suite.add_test_cases(known_by_name(report, variant));
     suite.add_test_case(other_cases(report, variant));
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
     suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
@@ -155,8 +156,21 @@ fn issues(report: &Report) -> TestSuite {
 }
 
 /// The time that the cases of a finding took on a variant.
-fn time_of(variant: &VariantSummary, found: &ReportedFinding) -> Duration {
-    Duration::from_micros(variant.finding_micros.get(&found.slug).copied().unwrap_or_default())
+fn time_of(variant: &VariantSummary, slug: &str) -> Duration {
+    Duration::from_micros(variant.finding_micros.get(slug).copied().unwrap_or_default())
+}
+
+/// A skipped test for each finding that was known before and that cases of the variant show.
+fn known_by_name(report: &Report, variant: &VariantSummary) -> Vec<TestCase> {
+    let shown = report.known_by_name().filter(|known| variant.finding_micros.contains_key(&known.slug));
+    let test = |FindingCount { slug, cases }: &FindingCount| {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("known; {}", counted(*cases, "case", "cases")));
+        let mut test = TestCase::new(slug.as_str(), status);
+        test.set_time(time_of(variant, slug));
+        test
+    };
+    shown.map(test).collect()
 }
 
 fn is_shown_by(found: &ReportedFinding, variant: &VariantSummary) -> bool {
@@ -198,7 +212,8 @@ fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
     let mut test = TestCase::new("all other cases", status);
     let shown = report.findings.iter().filter(|found| is_shown_by(found, variant));
     let all = Duration::from_micros(variant.micros);
-    test.set_time(all.saturating_sub(shown.map(|found| time_of(variant, found)).sum()));
+    let shown = shown.map(|found| &found.slug).chain(report.known_by_name().map(|known| &known.slug));
+    test.set_time(all.saturating_sub(shown.map(|slug| time_of(variant, slug)).sum()));
     let cases = counted(variant.cases(), "case", "cases");
     let reach = remark(variant.reaches);
     let mut lines = vec![format!("{} of {cases} conform{reach}", count(variant.conforms))];

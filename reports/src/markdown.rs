@@ -1,4 +1,4 @@
-use twinfer_case::{Description, Finding, RunInfo, VariantInfo};
+use twinfer_case::{Description, Finding, FindingCount, RunInfo, VariantInfo};
 
 use crate::{
     Report, ReportedFinding, ending, findings,
@@ -37,6 +37,7 @@ pub(crate) fn render(report: &Report) -> String {
     }
     parts.extend(findings_title(report).map(|title| format!("## {}", capitalized(&title))));
     parts.extend(report.ranked().into_iter().map(|finding| one_finding(report, finding)));
+    parts.extend(known_by_name(report));
     parts.extend(issues(report));
     parts.join("\n\n") + "\n"
 }
@@ -98,6 +99,15 @@ fn not_investigated(report: &Report) -> Option<String> {
         .map(|place| format!("- not investigated: {}", markdown_text(&place)))
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The findings that were known before, with the number of their cases; `None` if there are none.
+fn known_by_name(report: &Report) -> Option<String> {
+    let line = |FindingCount { slug, cases }: &FindingCount| {
+        format!("- {}: {}", markdown_text(slug), counted(*cases, "case", "cases"))
+    };
+    let lines: Vec<_> = report.known_by_name().map(line).collect();
+    (!lines.is_empty()).then(|| format!("## Known findings seen again\n\n{}", lines.join("\n")))
 }
 
 /// The known issues with their states; `None` if the project lists none.

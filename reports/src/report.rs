@@ -2,7 +2,7 @@ use std::{cmp::Reverse, path::Path};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use twinfer_case::{
-    Description, Event, Finding, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary, Variant,
+    Description, Event, Finding, FindingCount, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary, Variant,
 };
 
 use twinfer_store::{StoreError, replay_events};
@@ -209,6 +209,12 @@ impl Report {
     /// The same report with its findings as [`ranked`](Self::ranked).
     pub(crate) fn by_severity(&self) -> Self {
         Self { findings: self.ranked().into_iter().cloned().collect(), ..self.clone() }
+    }
+
+    /// The findings that were known before, of which only the number of cases is recorded.
+    pub(crate) fn known_by_name(&self) -> impl Iterator<Item = &FindingCount> {
+        let is_recorded = |slug: &str| self.findings.iter().any(|found| found.slug == slug);
+        self.summary.findings.iter().filter(move |count| !is_recorded(&count.slug))
     }
 
     /// The number of cases that showed a finding.

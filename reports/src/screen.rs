@@ -7,7 +7,7 @@ use twinfer_store::findings_of;
 
 use crate::{
     Report, ReportedFinding, Severity, ending, findings,
-    headline::{headline, known_by_name},
+    headline::headline,
     meaning::meaning,
     numbers::{cell, count, counted, duration, truncated},
     reach::label,
@@ -66,7 +66,7 @@ pub fn first_screen(report: &Report, run: &str, columns: usize) -> String {
 /// The findings that are not shown: `hidden` ones, and known ones of which only cases are recorded; `None` if there are none.
 fn left_out(report: &Report, hidden: &[&ReportedFinding]) -> Option<String> {
     let known = hidden.iter().filter(|found| found.severity() == Severity::Known).count() as u64;
-    let (others, known) = (hidden.len() as u64 - known, known + known_by_name(report));
+    let (others, known) = (hidden.len() as u64 - known, known + report.known_by_name().count() as u64);
     match (others, known) {
         (0, 0) => None,
         (0, known) => Some(counted(known, "known finding", "known findings")),

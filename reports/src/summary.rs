@@ -298,9 +298,7 @@ fn findings_list(report: &Report) -> Vec<Styled> {
 
 /// Known findings that cases showed again, without their details.
 fn known_list(report: &Report) -> Vec<Styled> {
-    let recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
-    let known = report.summary.findings.iter().filter(|count| !recorded(&count.slug));
-    let lines = known.map(|FindingCount { slug, cases }| {
+    let lines = report.known_by_name().map(|FindingCount { slug, cases }| {
         Styled::plain(format!("      {slug} ")) + Styled::dim(counted(*cases, "case", "cases"))
     });
     let mut lines: Vec<Styled> = lines.collect();

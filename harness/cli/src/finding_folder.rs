@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_store::{findings_of, findings_of_run, has_finding, has_run};
+use twinfer_store::{MODEL, findings_of, findings_of_run, has_case, has_finding, has_run};
 
 use crate::Failure;
 
@@ -40,6 +40,18 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
         Some(finding) => format!("{run} is a run: give one of its findings, such as {}", finding.display()),
         None => format!("{run} is a run without findings: give the folder of a finding"),
     }))
+}
+
+/// An error if `folder` holds a finding without a case.
+pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
+    if !has_finding(folder) || has_case(folder) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{} holds a finding without a case, since golden does not support its model: `twinfer check {}` compares backends on that",
+        folder.display(),
+        folder.join(MODEL).display()
+    )))
 }
 
 /// The first finding in a folder that is none itself.

@@ -7,6 +7,11 @@ use crate::{
     structure::{Stop, Structure},
 };
 
+/// Why a segment is not judged that reads or ends with this value.
+pub fn not_observed(value: &str) -> String {
+    format!("the value {value:?} was not observed")
+}
+
 /// Which nodes judged segments cover, and why others are not covered.
 #[derive(Default)]
 pub struct Coverage {
@@ -33,7 +38,7 @@ impl Coverage {
     pub fn stop(&mut self, index: usize, stop: &Stop<'_>) {
         let reason = match stop {
             Stop::Unknown(op_type) => format!("behind {op_type}, which golden does not support"),
-            Stop::NotObserved(value) => format!("the value {value:?} was not observed"),
+            Stop::NotObserved(value) => not_observed(value),
         };
         self.reasons.entry(index).or_insert(reason);
     }

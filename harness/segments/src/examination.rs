@@ -7,7 +7,7 @@ use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
-    coverage::Coverage,
+    coverage::{Coverage, not_observed},
     segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
     suspicion::is_suspicious,
@@ -187,7 +187,8 @@ impl<'a, E> Examiner<'a, '_, E> {
     fn wrong_at(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Wrong<'a>> {
         let (segment, case) = self.case_at(end, values)?;
         values.settle(end, case.dtype());
-        match case.judge(self.subject.info, self.arithmetic, &values.of(end)?) {
+        let observed = self.observed_at(&segment, values)?;
+        match case.judge(self.subject.info, self.arithmetic, &observed) {
             SegmentVerdict::Conforms => self.coverage.cover(&segment),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
@@ -196,6 +197,15 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
         }
         None
+    }
+
+    /// The output of a segment in every run; `None` if it was not observed, so that the segment is not judged.
+    fn observed_at<'v>(&mut self, segment: &Segment<'a>, values: &'v Values<'_>) -> Option<Vec<&'v Tensor>> {
+        let observed = values.of(segment.output);
+        if observed.is_none() {
+            self.coverage.miss(segment, &not_observed(segment.output));
+        }
+        observed
     }
 
     /// The segments behind `first` that are wrong, given their inputs as the variant computed them.
@@ -213,7 +223,8 @@ impl<'a, E> Examiner<'a, '_, E> {
     fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Segment<'a>> {
         let (segment, case) = self.case_at(end, values)?;
         values.settle(end, case.dtype());
-        let conforms = case.conforms(self.subject.info, self.arithmetic, &values.of(end)?);
+        let observed = self.observed_at(&segment, values)?;
+        let conforms = case.conforms(self.subject.info, self.arithmetic, &observed);
         self.record_judgement(&segment, conforms).then_some(segment)
     }
 

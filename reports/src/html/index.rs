@@ -13,7 +13,6 @@ use super::{
 use crate::{
     Report, ReportedFinding, Severity,
     findings::detail,
-    headline::known_by_name,
     meaning::meaning,
     numbers::{capitalized, count, counted, truncated},
     summary::findings_title,
@@ -116,12 +115,11 @@ pub const fn tone(severity: Severity) -> &'static str {
 
 /// The findings that were known before and of which only cases are recorded.
 fn known(report: &Report) -> Markup {
-    let is_recorded = |slug: &str| report.findings.iter().any(|found| found.slug == slug);
     html! {
-        @if known_by_name(report) > 0 {
+        @if report.known_by_name().next().is_some() {
             h3 { "Known findings seen again" }
             ul.known {
-                @for count_of in report.summary.findings.iter().filter(|one| !is_recorded(&one.slug)) {
+                @for count_of in report.known_by_name() {
                     li { code { (count_of.slug) } " " span.quiet { (counted(count_of.cases, "case", "cases")) } }
                 }
             }

@@ -17,6 +17,7 @@ use crate::{
     Exit, Failure, asked,
     backends::Backends,
     command::check::InputArguments,
+    finding_folder::ensure_case,
     limits::LimitArguments,
     output::{line, print},
     paint,
@@ -46,6 +47,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    ensure_case(&arguments.case)?;
     let cases = cases(&arguments.case, &arguments.inputs)?;
     let known = read_finding(&arguments.case)?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;

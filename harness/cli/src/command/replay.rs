@@ -11,7 +11,7 @@ use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
     Exit, Failure,
-    finding_folder::ensure_finding_folder,
+    finding_folder::{ensure_case, ensure_finding_folder},
     output::line,
     paint,
     recorded::RecordedArguments,
@@ -32,6 +32,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     ensure_finding_folder(&arguments.finding)?;
+    ensure_case(&arguments.finding)?;
     let sanitizer = arguments.sanitize.then(sanitizer::find).transpose()?;
     let variants = arguments.recorded.variants(slice::from_ref(&arguments.finding))?;
     let log = arguments.recorded.log()?;

@@ -17,6 +17,7 @@ pub use self::{arguments::Arguments, inputs::InputArguments};
 use self::{campaign::Checked, collection::Collection, subject::Subject};
 use crate::{
     Exit, Failure, asked,
+    finding_folder::ensure_case,
     known::known_folders,
     output::{note, write},
     page,
@@ -26,6 +27,7 @@ use crate::{
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let models: Vec<_> = without_recordings(&arguments.models).cloned().collect();
+    models.iter().try_for_each(|path| ensure_case(path))?;
     match (Collection::of(&models)?, models.as_slice()) {
         (Some(cases), _) => survey::run(&cases, arguments),
         (None, [one]) if !arguments.record && !arguments.recorded => check_one(one, arguments),

@@ -12,8 +12,12 @@ use clap::Args;
 
 use self::reproduction::Reproduction;
 use crate::{
-    Exit, Failure, backends::Backends, finding_folder::ensure_finding_folder, out_folder::is_free,
-    output::line, paint,
+    Exit, Failure,
+    backends::Backends,
+    finding_folder::{ensure_case, ensure_finding_folder},
+    out_folder::is_free,
+    output::line,
+    paint,
 };
 
 #[derive(Debug, Args)]
@@ -30,6 +34,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     ensure_finding_folder(&arguments.case)?;
+    ensure_case(&arguments.case)?;
     let out = &arguments.out;
     is_free(out)?;
     let reproduction = Reproduction::of(&arguments.case, arguments.backends.as_ref())?;
