@@ -227,6 +227,33 @@ fn unexplained_error_is_known_at_its_node_only() {
     }
 }
 
+#[test]
+fn both_wrong_nodes_of_a_segment_are_named() {
+    let bugs = "--bug negated@conv3+relu-dropped@relu3";
+    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
+    let outcome = check(&chain("Relu"), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in [r#"culprit: node "conv3" (Conv)"#, "also wrong: \"relu3\" (Relu)\n"] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.shown());
+    }
+}
+
+/// A known bug of all convolutions explains neither the errors of another one nor those of both together.
+#[test]
+fn explained_bug_hides_no_other() {
+    let model = chain("Relu");
+    let known = model.path().join("known").display().to_string();
+    let Some(backend) = with_bugs(&model, "bias-dropped") else { return };
+    assert_eq!(check(&model, &backend).code, Some(1));
+    fs::rename(model.path().join("run/findings"), &known).unwrap();
+    for (bugs, code) in [("bias-dropped", 0), ("bias-doubled", 1), ("bias-dropped+negated@conv4", 1)] {
+        let backend = with_bugs(&model, bugs).unwrap();
+        fs::remove_dir_all(model.path().join("run")).unwrap();
+        let outcome = check_knowing(&model, &backend, &["--known", &known]);
+        assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+    }
+}
+
 /// Another variant differs from the one with the wrong node, and is compared with golden alone.
 #[test]
 fn variant_listed_behind_a_wrong_one_conforms() {

@@ -22,6 +22,12 @@ fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
             folder.display()
         )));
     }
+    if has_finding(folder) {
+        return Err(Failure::usage(format!(
+            "--known {} is one finding: give the folder in which it lies",
+            folder.display()
+        )));
+    }
     let findings = known_findings(folder);
     let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
     if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {

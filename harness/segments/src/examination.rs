@@ -284,7 +284,8 @@ impl<'a, E> Examiner<'a, '_, E> {
         }
     }
 
-    /// The part of a wrong segment that is wrong if the values inside it are observed too; the whole segment if no part is.
+    /// The part of a wrong segment that is wrong if the values inside it are observed too, with the wrong parts behind it; the whole segment if no
+    /// part is.
     fn narrow(&mut self, wrong: Wrong<'a>, values: &Values<'_>, boundaries: &[&'a str]) -> Result<Found, E> {
         let mut inner: Vec<&'a str> = wrong.segment.inner_values().collect();
         inner.retain(|name| !self.structure.is_constant(name));
@@ -297,7 +298,10 @@ impl<'a, E> Examiner<'a, '_, E> {
             inner.push(wrong.segment.output);
             inner.sort_by_key(|end| self.structure.place(end));
             let part = match self.first_wrong(&inner, &mut narrower) {
-                Some(part) => Some(self.confirm(part, &narrower, Shown::InPlace)?),
+                Some(part) => {
+                    let rest = self.wrong_behind(&part.segment, &inner, &mut narrower);
+                    Some(self.confirm(part, &narrower, Shown::InPlace)?.with_behind(&rest))
+                }
                 None => self.wrong_behind_overflow(&inner, &narrower)?,
             };
             if let Some(part) = part {
@@ -473,10 +477,10 @@ impl Found {
         Self { culprit: segment.culprit(Shown::Alone), evaluated, stands_alone: true }
     }
 
-    /// It, with the wrong segments behind it.
-    fn with_behind(self, behind: &[Segment<'_>]) -> Self {
-        let behind = behind.iter().map(Segment::behind_culprit).collect();
-        Self { culprit: Culprit { behind, ..self.culprit }, ..self }
+    /// It, with further wrong segments behind it.
+    fn with_behind(mut self, behind: &[Segment<'_>]) -> Self {
+        self.culprit.behind.extend(behind.iter().map(Segment::behind_culprit));
+        self
     }
 }
 

@@ -66,7 +66,11 @@ impl Catalog {
     /// The finding with the signature of a minimal case, or else one that is the same bug.
     pub fn find(&self, identity: &Identity) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.identity.signature == identity.signature);
-        same.or_else(|| self.entries.iter().position(|entry| entry.identity.is_same_as(identity)))
+        let is_same = |entry: &Entry| match self.recognition {
+            Recognition::ByGraph => entry.identity.is_same_as(identity),
+            Recognition::ByMistake => entry.identity.shows_mistake_of(identity),
+        };
+        same.or_else(|| self.entries.iter().position(is_same))
     }
 
     /// Notes that what a suspect was reduced to shows the finding at `index`.
@@ -146,8 +150,12 @@ impl Catalog {
         (!is_drawn(case, chance(cases + 1).max(1.0 / REGULARLY as f64))).then_some(index)
     }
 
-    /// The finding that is masked in most cases that look like this, and the number of those cases.
+    /// The finding that is masked in most cases that look like this, and the number of those cases. None if only mistakes are recognized: what a case
+    /// looks like is none.
     fn most_masked(&self, provisional: &Provisional) -> Option<(usize, u64)> {
+        if self.recognition == Recognition::ByMistake {
+            return None;
+        }
         let alike = self.entries.iter().enumerate().rev();
         let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, &provisional.signature));
         let counted = alike.filter_map(|(index, entry)| {
@@ -304,7 +312,7 @@ mod tests {
             assert_eq!(due(skipped), all, "the case {skipped} is not counted");
         }
         let mut not_minimal = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
-        not_minimal.recognition = Recognition::Never;
+        not_minimal.recognition = Recognition::ByMistake;
         not_minimal.count(0, 1);
         assert!((0..100).all(|number| not_minimal.due_to_look_behind(0, case(number)).is_none()));
         let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);

@@ -54,15 +54,19 @@ impl Identity {
         Self { signature, classes, broken_by, outcomes, trigger: None, edits, refuted, nodes }
     }
 
-    /// Whether both are the same bug: one signature, one explanation, one condition that fails in a parser, or the minimal case of each
-    /// satisfies the trigger of the other and shows what the other does.
+    /// Whether both are the same bug: they show [the same mistake](Self::shows_mistake_of), or the minimal case of each satisfies the trigger of
+    /// the other and shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
+        self.shows_mistake_of(other) || self.is_triggered_like(other)
+    }
+
+    /// Whether both show the same mistake: one signature, one explanation, or one condition that fails in a parser.
+    pub(crate) fn shows_mistake_of(&self, other: &Self) -> bool {
         self.signature == other.signature
             || self.matches(&other.unrefuted_signature())
             || self.is_refused_like(&other.signature)
             || self.is_explained_like(other)
             || self.makes_mistake_of(other)
-            || self.is_triggered_like(other)
             || self.accepts_like(&other.signature, other.broken_by.as_ref())
     }
 
@@ -180,14 +184,13 @@ impl Identity {
         self.trigger.as_ref().is_none_or(|trigger| satisfies(nodes, trigger))
     }
 
-    /// Whether cases that diverge as the finding does and have what it has show it: not if it is of values, and neither an explanation nor a
-    /// trigger tells these from other wrong values.
+    /// Whether what explains the finding, or the error that it shows, tells it from others: not if it is of values that nothing explains.
     pub(crate) fn is_told_apart(&self) -> bool {
         let is_of_outputs = matches!(
             self.signature.kind,
             Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput | Kind::PrecisionFallback
         );
-        !(is_of_outputs && matches!(self.signature.cause, Cause::Graph(_))) || self.is_told_by_trigger()
+        !(is_of_outputs && matches!(self.signature.cause, Cause::Graph(_)))
     }
 
     /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all

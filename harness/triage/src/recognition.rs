@@ -1,10 +1,11 @@
-/// By what a case shows a known finding that nothing explains.
+/// By what cases show a known finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recognition {
-    /// By the operators and attributes that are left in the finding's minimal case. That is right while findings are minimized: ever fewer of
-    /// the cases are searched for another bug behind the finding.
+    /// Also by what they have in common with the finding's minimal case: its operators and attributes, or the trigger. That is right while findings
+    /// are minimized and cases are many: ever fewer of these are searched for another bug behind the finding.
     #[default]
     ByGraph,
-    /// Not at all: such cases are investigated. Findings hold cases as they were found, and what two of these have in common says little.
-    Never,
+    /// By the mistake alone: what explains them, or the error. Wrong values that nothing explains are investigated. Findings hold cases as they
+    /// were found, and what two of these have in common says little.
+    ByMistake,
 }

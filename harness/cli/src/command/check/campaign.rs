@@ -49,7 +49,7 @@ pub fn run(
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
         known: known.clone(),
-        recognition: AtSight::Never,
+        recognition: AtSight::ByMistake,
         minimize: false,
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
