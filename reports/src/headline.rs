@@ -32,7 +32,9 @@ fn nothing_found(report: &Report) -> String {
     match report.summary.open {
         0 => "no new findings".to_owned(),
         open if ending::is_only_inside(report) => {
-            format!("{} only inside the model", counted(open, "case differs, but", "cases differ, but"))
+            let open =
+                counted(open, "case is wrong only inside the whole", "cases are wrong only inside the whole");
+            format!("no new findings, but {open} model")
         }
         open => {
             let open = counted(open, "case that differs is", "cases that differ are");

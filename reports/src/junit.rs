@@ -11,7 +11,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
-use twinfer_case::{FindingCount, VariantSummary, printable};
+use twinfer_case::{FindingCount, Signature, VariantSummary, printable};
 use twinfer_store::files_of_finding;
 
 use crate::{
@@ -162,10 +162,14 @@ fn time_of(variant: &VariantSummary, slug: &str) -> Duration {
 
 /// A skipped test for each finding that was known before and that cases of the variant show.
 fn known_by_name(report: &Report, variant: &VariantSummary) -> Vec<TestCase> {
-    let shown = report.known_by_name().filter(|known| variant.finding_micros.contains_key(&known.slug));
+    let is_shown = |known: &&FindingCount| {
+        Signature::is_slug_of(&known.slug, &variant.variant.backend)
+            && variant.finding_micros.contains_key(&known.slug)
+    };
+    let shown = report.known_by_name().filter(is_shown);
     let test = |FindingCount { slug, cases }: &FindingCount| {
         let mut status = TestCaseStatus::skipped();
-        status.set_message(format!("known; {}", counted(*cases, "case", "cases")));
+        status.set_message(format!("known; {} of the run", counted(*cases, "case", "cases")));
         let mut test = TestCase::new(slug.as_str(), status);
         test.set_time(time_of(variant, slug));
         test

@@ -1,6 +1,6 @@
 //! What a campaign did not compare, which every format says before anything that could be taken for a success.
 
-use twinfer_case::{Reach, VariantSummary};
+use twinfer_case::{Kind, Reach, VariantSummary};
 
 use crate::{
     Report,
@@ -63,10 +63,14 @@ fn partly(report: &Report) -> Option<String> {
     is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
 }
 
-/// Whether the outputs of a model that golden does not support were compared between variants.
+/// Whether the outputs of a model that golden does not support were compared between variants: one that is wrong by itself is compared with none.
 fn compared_with_each_other(report: &Report) -> bool {
-    let without_reference = |variant: &&VariantSummary| !variant.without_reference.is_empty();
-    executing(report).filter(|variant| variant.comparisons.compared > 0).filter(without_reference).count() > 1
+    let is_compared = |variant: &&VariantSummary| {
+        variant.comparisons.compared > 0
+            && !variant.without_reference.is_empty()
+            && variant.divergences.keys().all(|kind| *kind == Kind::Disagree)
+    };
+    executing(report).filter(is_compared).count() > 1
 }
 
 /// Such as `no values were compared on trt-rtx (built, not executed)`, without the names if no variant executes.

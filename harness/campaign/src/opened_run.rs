@@ -25,7 +25,7 @@ impl OpenedRun {
         options: &Options,
         forecast: &HangForecast,
     ) -> Result<Self, CampaignError> {
-        let findings = Findings::open(directory, &options.known, options.recognition, libraries)?;
+        let findings = Findings::open(directory, &options.known, options.matching, libraries)?;
         match directory.start() {
             Start::New => {
                 let known = findings.catalog().clone();

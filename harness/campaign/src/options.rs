@@ -8,7 +8,7 @@ use std::{
 use twinfer_case::{Budget, Distribution, Ladder, Settings, Shard, Stage, TrustedVariant};
 use twinfer_checks::{Oracle, golden};
 use twinfer_store::{FindingsFolder, StoreError};
-use twinfer_triage::{Recognition, Scrutiny};
+use twinfer_triage::{Matching, Scrutiny};
 use twinfer_workers::{Deadlines, PoolOptions, WorkerCommand};
 
 use crate::{CaseSource, LibraryCheck};
@@ -45,7 +45,7 @@ pub struct Options {
     /// Folders of known findings, such as golden/cases. Cases that show them are counted, but the findings are not new.
     pub known: Vec<PathBuf>,
     /// By what cases show known findings that nothing explains.
-    pub recognition: Recognition,
+    pub matching: Matching,
     /// How long a worker may stay in each stage.
     pub deadlines: Deadlines,
     /// One case in this many is run twice, in one worker, to see whether it is deterministic; 0 for none.
@@ -104,7 +104,7 @@ impl Options {
             worker,
             libraries: LibraryCheck::default(),
             known: Vec::new(),
-            recognition: Recognition::default(),
+            matching: Matching::default(),
             deadlines: Deadlines::default(),
             repeat_every: 50,
             fresh_every: 5000,

@@ -72,16 +72,24 @@ pub struct NotJudged {
 }
 
 impl Culprit {
-    /// Where each wrong segment is, its own first: the names of the segment's nodes, or that of its output if none of them has a name.
+    /// Where each wrong segment is, its own first: the names of the segment's nodes without the quantizers around them, or that of its output if none of them has a name.
     pub fn places(&self) -> impl Iterator<Item = BTreeSet<&str>> {
         let behind = self.behind.iter().map(|segment| place(&segment.nodes, &segment.output));
         iter::once(place(&self.nodes, &self.output)).chain(behind)
     }
 }
 
+/// The nodes by which a segment is named: those that are no quantizers, if there are any.
+fn named(nodes: &[NamedNode]) -> impl Iterator<Item = &NamedNode> {
+    let is_quantizer =
+        |node: &NamedNode| matches!(node.operator.as_str(), "QuantizeLinear" | "DequantizeLinear");
+    let all_are = nodes.iter().all(is_quantizer);
+    nodes.iter().filter(move |node| all_are || !is_quantizer(node))
+}
+
 fn place<'a>(nodes: &'a [NamedNode], output: &'a str) -> BTreeSet<&'a str> {
     let names: BTreeSet<_> =
-        nodes.iter().map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
+        named(nodes).map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
     if names.is_empty() { BTreeSet::from([output]) } else { names }
 }
 
@@ -117,11 +125,7 @@ impl fmt::Display for Culprit {
 impl fmt::Display for WrongSegment {
     /// Such as `"conv5" (Conv)`, without the quantizers around other nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_quantizer =
-            |node: &&NamedNode| matches!(node.operator.as_str(), "QuantizeLinear" | "DequantizeLinear");
-        let others: Vec<_> = self.nodes.iter().filter(|node| !is_quantizer(node)).collect();
-        let shown = if others.is_empty() { self.nodes.iter().collect() } else { others };
-        for (place, node) in shown.into_iter().enumerate() {
+        for (place, node) in named(&self.nodes).enumerate() {
             write!(f, "{}{node}", if place == 0 { "" } else { " + " })?;
         }
         Ok(())

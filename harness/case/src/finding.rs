@@ -143,7 +143,7 @@ impl Finding {
         is_new
     }
 
-    /// Where a model is wrong that shows the finding, as far as the finding says: also in findings that were found before they listed it.
+    /// The names in [`wrong_at`](Self::wrong_at) and those of the culprits, which older findings have instead.
     pub fn places(&self) -> BTreeSet<&str> {
         let culprits = self.divergences.iter().filter_map(|divergence| divergence.culprit.as_ref());
         let listed = self.wrong_at.iter().map(String::as_str);

@@ -48,7 +48,7 @@ pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} holds a finding without a case, since golden does not support its model: `twinfer check {}` compares backends on that",
+        "{} holds a finding without a case, since golden does not support its model. To compare backends on the model, run `twinfer check {}`",
         folder.display(),
         folder.join(MODEL).display()
     )))

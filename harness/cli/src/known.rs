@@ -24,7 +24,7 @@ fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
     }
     if has_finding(folder) {
         return Err(Failure::usage(format!(
-            "--known {} is one finding: give the folder in which it lies",
+            "--known {} is one finding: give its parent folder",
             folder.display()
         )));
     }

@@ -26,7 +26,7 @@ const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 /// as well.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;
-    if !has_case(finding) {
+    if !has_case(finding) && !path_beside(finding).is_file() {
         return adopt_without_case(finding, found, golden_cases);
     }
     let recording = Recording::read_beside(finding)?;
@@ -39,7 +39,15 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
         sync(&folder)?;
         return Ok(folder);
     }
-    let is_same_case = join(&folder, found)?;
+    if !has_case(&folder) {
+        let stored: Finding = read_json_in(&folder, FINDING)?;
+        recording.write_beside(&folder)?;
+        copy_finding(finding, &FILES, &folder)?;
+        add_sightings(&folder, stored)?;
+        sync(&folder)?;
+        return Ok(folder);
+    }
+    let is_same_case = add_sightings(&folder, found)?;
     if is_same_case {
         add_recording(finding, &folder)?;
     }
@@ -52,7 +60,7 @@ fn adopt_without_case(finding: &Path, found: Finding, golden_cases: &Path) -> Re
     check_format(found.format, FINDING_FORMAT).map_err(StoreError::format(finding.join(FINDING)))?;
     let folder = golden_cases.join(found.signature.slug());
     if folder.join(FINDING).is_file() {
-        join(&folder, found)?;
+        add_sightings(&folder, found)?;
     } else {
         copy_finding(finding, &[MODEL], &folder)?;
     }
@@ -62,7 +70,7 @@ fn adopt_without_case(finding: &Path, found: Finding, golden_cases: &Path) -> Re
 }
 
 /// Adds where `found` was seen to the finding in `folder`, which has its signature. Whether both have the same case.
-fn join(folder: &Path, found: Finding) -> Result<bool, StoreError> {
+fn add_sightings(folder: &Path, found: Finding) -> Result<bool, StoreError> {
     let mut stored: Finding = read_json_in(folder, FINDING)?;
     if !found.wrong_at.is_empty() {
         let both = [&stored, &found].into_iter().flat_map(Finding::places);
@@ -109,7 +117,7 @@ pub fn check_finding(folder: &Path, finding: &Finding) -> Result<(), StoreError>
     }
 }
 
-/// Copies the finding in a folder, of its files with fixed names these.
+/// Copies the finding in a folder, with those of its files that are numbered or called as in `fixed`.
 fn copy_finding(finding: &Path, fixed: &[&str], folder: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(StoreError::writing(folder))?;
     let fixed = fixed.iter().map(PathBuf::from);
@@ -169,6 +177,23 @@ mod tests {
         recording.observed[0].version = "of another day".into();
         recording.write_beside(&copy).unwrap();
         copy
+    }
+
+    #[test]
+    fn finding_without_case_is_adopted_and_gets_one_later() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let (kept, run) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let opaque = run.path().join("opaque");
+        copy_finding(&stored, &[MODEL], &opaque).unwrap();
+        let folder = adopt(&opaque, kept.path()).unwrap();
+        assert!(!has_case(&folder) && folder.join(MODEL).is_file());
+        assert_eq!(adopt(&stored, kept.path()).unwrap(), folder);
+        assert!(has_case(&folder) && path_beside(&folder).is_file());
+        assert_eq!(adopt(&opaque, kept.path()).unwrap(), folder, "it keeps its case");
+        assert!(has_case(&folder));
+        fs::copy(path_beside(&stored), path_beside(&opaque)).unwrap();
+        assert!(adopt(&opaque, kept.path()).is_err(), "its case was lost");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use twinfer_triggers::DescribedNode;
 use crate::{
     classes::weighted_operators,
     identity::{Identity, is_alike},
+    matching::Matching,
     minimal_case::MinimalCase,
     provisional::Provisional,
-    recognition::Recognition,
     triage_result::Reduced,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
-    recognition: Recognition,
+    matching: Matching,
 }
 
 #[derive(Clone)]
@@ -48,8 +48,8 @@ const PER_DOUBLING: f64 = std::f64::consts::LOG2_E;
 
 impl Catalog {
     /// No findings yet.
-    pub fn new(recognition: Recognition) -> Self {
-        Self { recognition, ..Self::default() }
+    pub fn new(matching: Matching) -> Self {
+        Self { matching, ..Self::default() }
     }
 
     /// Adds a finding that no case counts for yet, and returns its place.
@@ -66,9 +66,9 @@ impl Catalog {
     /// The finding with the signature of a minimal case, or else one that is the same bug.
     pub fn find(&self, identity: &Identity) -> Option<usize> {
         let same = self.entries.iter().position(|entry| entry.identity.signature == identity.signature);
-        let is_same = |entry: &Entry| match self.recognition {
-            Recognition::ByGraph => entry.identity.is_same_as(identity),
-            Recognition::ByMistake => entry.identity.shows_mistake_of(identity),
+        let is_same = |entry: &Entry| match self.matching {
+            Matching::Similar => entry.identity.is_same_as(identity),
+            Matching::Exact => entry.identity.shows_mistake_of(identity),
         };
         same.or_else(|| self.entries.iter().position(is_same))
     }
@@ -150,10 +150,10 @@ impl Catalog {
         (!is_drawn(case, chance(cases + 1).max(1.0 / REGULARLY as f64))).then_some(index)
     }
 
-    /// The finding that is masked in most cases that look like this, and the number of those cases. None if only mistakes are recognized: what a case
-    /// looks like is none.
+    /// The finding that is masked in most cases that look like this, and the number of those cases. `None` if
+    /// cases are matched exactly.
     fn most_masked(&self, provisional: &Provisional) -> Option<(usize, u64)> {
-        if self.recognition == Recognition::ByMistake {
+        if self.matching == Matching::Exact {
             return None;
         }
         let alike = self.entries.iter().enumerate().rev();
@@ -174,7 +174,7 @@ impl Catalog {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide =
             matches!(identity.signature.cause, Cause::Graph(_)) && identity.signature.condition().is_none();
-        let is_minimal = self.recognition == Recognition::ByGraph;
+        let is_minimal = self.matching == Matching::Similar;
         (may_hide && is_minimal && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
     }
 }
@@ -312,7 +312,7 @@ mod tests {
             assert_eq!(due(skipped), all, "the case {skipped} is not counted");
         }
         let mut not_minimal = catalog_with(Cause::Graph(names(&["Conv"])), &["Conv"]);
-        not_minimal.recognition = Recognition::ByMistake;
+        not_minimal.matching = Matching::Exact;
         not_minimal.count(0, 1);
         assert!((0..100).all(|number| not_minimal.due_to_look_behind(0, case(number)).is_none()));
         let mut explained = catalog_with(Cause::Diagnosis(names(&["bias-dropped"])), &["Conv"]);

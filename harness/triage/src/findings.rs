@@ -8,7 +8,7 @@ use twinfer_checks::expected_outputs;
 use twinfer_store::{FindingsFolder, Observed, RunDirectory, StoredFinding, write_finding, write_preceding};
 
 use crate::{
-    TriageError, catalog::Catalog, identity::Identity, minimal_case::MinimalCase, recognition::Recognition,
+    TriageError, catalog::Catalog, identity::Identity, matching::Matching, minimal_case::MinimalCase,
     triage_result::Confirmed,
 };
 
@@ -55,19 +55,19 @@ impl Findings {
     pub fn open(
         directory: &RunDirectory,
         known: &[PathBuf],
-        recognition: Recognition,
+        matching: Matching,
         libraries: Libraries,
     ) -> Result<Self, TriageError> {
         let mut findings = Self {
             folder: FindingsFolder::of_run(directory),
             libraries,
             entries: Vec::new(),
-            catalog: Catalog::new(recognition),
+            catalog: Catalog::new(matching),
             lost: BTreeMap::new(),
         };
         for folder in known {
             for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
-                let is_recognized = recognition == Recognition::ByGraph || stored.identity.is_told_apart();
+                let is_recognized = matching == Matching::Similar || stored.identity.is_told_apart();
                 if is_recognized && !findings.has(&stored.finding.signature.slug()) {
                     findings.enter(stored, false);
                 }
@@ -251,8 +251,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(out.path()).unwrap();
         let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases").join(SLUG);
-        let mut findings =
-            Findings::open(&directory, &[], Recognition::ByGraph, Libraries::default()).unwrap();
+        let mut findings = Findings::open(&directory, &[], Matching::Similar, Libraries::default()).unwrap();
         fs::create_dir(findings.folder.path()).unwrap();
         let folder = adopt(&stored, findings.folder.path()).unwrap();
         let summary = Summary { findings: counts, ..Summary::default() };

@@ -1,5 +1,7 @@
 //! What a finding is recognized by, and which provisional signatures may belong to one finding.
 
+use std::iter;
+
 use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
 use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
@@ -186,11 +188,15 @@ impl Identity {
 
     /// Whether what explains the finding, or the error that it shows, tells it from others: not if it is of values that nothing explains.
     pub(crate) fn is_told_apart(&self) -> bool {
-        let is_of_outputs = matches!(
-            self.signature.kind,
-            Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput | Kind::PrecisionFallback
-        );
-        !(is_of_outputs && matches!(self.signature.cause, Cause::Graph(_)))
+        let is_of_outputs = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::WrongValues | Kind::WrongShape | Kind::UnwrittenOutput | Kind::PrecisionFallback
+            )
+        };
+        let mut kinds =
+            iter::once(&self.signature.kind).chain(self.outcomes.iter().flat_map(|outcome| &outcome.kinds));
+        !(matches!(self.signature.cause, Cause::Graph(_)) && kinds.any(is_of_outputs))
     }
 
     /// Whether `case`, which diverges as the finding does, shows the finding: it satisfies the trigger or, if that tells too little, has all

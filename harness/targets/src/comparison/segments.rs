@@ -28,7 +28,7 @@ impl Targets {
         findings: &mut Findings<'_>,
         (records, shown): (&mut [VariantRecord], &mut [Shown]),
     ) -> Result<(), TargetError> {
-        let mut right = Vec::new();
+        let mut others = Vec::new();
         let mut is_any_wrong = false;
         for (place, (workers, shown)) in self.variants.iter().zip(shown).enumerate() {
             let record = &mut records[place];
@@ -40,7 +40,7 @@ impl Targets {
             let mut observe = |task: &Task| workers.observe_warm(task);
             let found = judge_with(workers, (graph, task), &observation, record, LOOKED_INTO, &mut observe)?;
             if found.is_empty() {
-                right.push((place, observation));
+                others.push((place, observation));
             } else {
                 is_any_wrong = true;
             }
@@ -59,31 +59,35 @@ impl Targets {
             };
         }
         if is_any_wrong {
-            self.compare_right(model, &right, records);
+            self.compare_others(model, &others, records);
         }
         Ok(())
     }
 
-    /// Compares the variants of which no segment is wrong with each other only. `right` has their places and what they did.
-    fn compare_right(
+    /// Compares the variants of which no segment is wrong with each other only. `others` has their places and what they did.
+    fn compare_others(
         &self,
         model: &OpaqueModel,
-        right: &[(usize, Observation)],
+        others: &[(usize, Observation)],
         records: &mut [VariantRecord],
     ) {
         let (sources, infos): (_, Vec<_>) = (model.output_sources(), self.infos().collect());
-        let answers: Vec<_> =
-            right.iter().map(|(place, observation)| answer(infos[*place], observation, Vec::new())).collect();
+        let answers: Vec<_> = others
+            .iter()
+            .map(|(place, observation)| answer(infos[*place], observation, Vec::new()))
+            .collect();
         let judged = judge_together(&answers, model.question(&sources));
-        for ((place, _), judged) in right.iter().zip(judged) {
+        for ((place, _), judged) in others.iter().zip(judged) {
             let record = &mut records[*place];
-            if record.verdict.divergences().iter().all(|one| one.kind != Kind::Disagree) {
+            let Verdict::Diverges(divergences) = &mut record.verdict else { continue };
+            divergences.retain(|divergence| divergence.kind != Kind::Disagree);
+            if !divergences.is_empty() {
                 continue;
             }
-            let is_judged_by_golden = record.notes.iter().any(|note| matches!(note, Note::Segments(_)));
-            record.compared = judged.compared || is_judged_by_golden;
+            let is_judged = |note: &Note| matches!(note, Note::Segments(_));
             record.verdict = match judged.verdict {
-                Verdict::Unspecified(_) if is_judged_by_golden => Verdict::Conforms,
+                // as without another variant
+                Verdict::Unspecified(_) if record.notes.iter().any(is_judged) => Verdict::Conforms,
                 verdict => verdict,
             };
         }

@@ -9,7 +9,7 @@ use twinfer_onnx::ValueInfo;
 use twinfer_reports::{Report, ReportedFinding, Reporter};
 use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
-use twinfer_triage::{Recognition as AtSight, Scrutiny};
+use twinfer_triage::{Matching, Scrutiny};
 
 use super::recognition::Recognition;
 use crate::{
@@ -49,7 +49,7 @@ pub fn run(
         jobs: NonZeroUsize::MIN,
         libraries: verify_in_background(provision, Hashing::Cached),
         known: known.clone(),
-        recognition: AtSight::ByMistake,
+        matching: Matching::Exact,
         minimize: false,
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,

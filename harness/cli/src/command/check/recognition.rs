@@ -32,18 +32,19 @@ impl Recognition<'_> {
         for folder in self.known {
             known.extend(FindingsFolder::at(folder).findings()?);
         }
-        let elsewhere = explained_places(report);
+        let explained = self.explained(report, &known);
         let mut recognized = BTreeSet::new();
         for found in report.findings.iter_mut().filter(|found| found.new) {
             let alike: Vec<_> =
                 known.iter().filter(|known| known.signature == found.finding.signature).collect();
             if is_unexplained(&found.finding) {
-                let wrong = self.places(found, &elsewhere);
+                let wrong = self.places(found, &explained);
                 found.finding.wrong_at =
                     wrong.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
                 FindingsFolder::of_run(self.directory).update(&found.finding)?;
                 let unlisted = unlisted(&wrong, &alike);
-                if unlisted.is_empty() || alike.iter().any(|known| is_same_case(known, &found.finding)) {
+                let is_listed = !alike.is_empty() && !wrong.is_empty() && unlisted.is_empty();
+                if is_listed || alike.iter().any(|known| is_same_case(known, &found.finding)) {
                     recognized.insert(found.slug.clone());
                 } else if !alike.is_empty() {
                     note_resemblance(found, &unlisted);
@@ -56,37 +57,44 @@ impl Recognition<'_> {
         Ok(())
     }
 
-    /// Where the model is wrong in the cases that show a finding, but for the places of other findings: everywhere, where no segment is to blame.
-    fn places(
-        &self,
-        ReportedFinding { slug, finding, .. }: &ReportedFinding,
-        elsewhere: &Place,
-    ) -> BTreeSet<Place> {
+    /// The findings that cases of the run show and that are explained: new ones and known ones.
+    fn explained(&self, report: &Report, known: &[Finding]) -> Vec<Finding> {
+        let is_shown = |known: &&Finding| {
+            let slug = known.signature.slug();
+            self.records.iter().any(|record| record.findings.contains(&slug))
+        };
+        let all = report.findings.iter().map(|found| &found.finding).chain(known.iter().filter(is_shown));
+        all.filter(|finding| !is_unexplained(finding)).cloned().collect()
+    }
+
+    /// Where the model is wrong in the cases that show a finding, without the nodes that `explained` findings blame first: everywhere, where no
+    /// segment is to blame.
+    fn places(&self, found: &ReportedFinding, explained: &[Finding]) -> BTreeSet<Place> {
+        let ReportedFinding { slug, finding, .. } = found;
+        let backend = &finding.signature.backend;
         let records = self.records.iter().filter(|record| record.findings.contains(slug));
         let variants = records.flat_map(|record| &record.variants);
-        let of_backend = variants.filter(|record| record.variant.backend == finding.signature.backend);
-        let divergences = of_backend.flat_map(|record| record.verdict.divergences());
+        let divergences = variants
+            .filter(|record| record.variant.backend == *backend)
+            .flat_map(|record| record.verdict.divergences());
         let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
         let places = culprits.flat_map(|culprit| match culprit {
             Some(culprit) => culprit.places().map(owned).collect(),
             None => vec![self.outputs.iter().cloned().collect()],
         });
-        let own =
-            finding.divergences.first().and_then(|lead| lead.culprit.as_ref()?.places().next()).map(owned);
-        places.filter(|place: &Place| place.is_disjoint(elsewhere)).chain(own).collect()
+        let of_backend = explained.iter().filter(|other| other.signature.backend == *backend);
+        let elsewhere: Place = of_backend.filter_map(first_place).flatten().collect();
+        places.filter(|place: &Place| place.is_disjoint(&elsewhere)).chain(first_place(finding)).collect()
     }
+}
+
+/// Where the culprit of a finding is.
+fn first_place(finding: &Finding) -> Option<Place> {
+    finding.divergences.first()?.culprit.as_ref()?.places().next().map(owned)
 }
 
 fn owned(place: BTreeSet<&str>) -> Place {
     place.into_iter().map(str::to_owned).collect()
-}
-
-/// The places of the findings that are explained.
-fn explained_places(report: &Report) -> Place {
-    let explained =
-        report.findings.iter().map(|found| &found.finding).filter(|finding| !is_unexplained(finding));
-    let leads = explained.filter_map(|finding| finding.divergences.first());
-    leads.filter_map(|lead| lead.culprit.as_ref()?.places().next()).flat_map(owned).collect()
 }
 
 /// Whether outputs are wrong, and nothing explains them.
@@ -113,7 +121,7 @@ fn note_resemblance(found: &ReportedFinding, unlisted: &[&Place]) {
     let quoted =
         |place: &&Place| place.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" + ");
     note!(
-        "{} is like a known finding, but at {}, which that does not list, and nothing explains either: if it is the same bug, `twinfer adopt` adds these places",
+        "{} resembles a known finding, but shows at other nodes: {}. If it is the same bug, `twinfer adopt` accepts these nodes too",
         found.slug,
         unlisted.iter().map(quoted).collect::<Vec<_>>().join(", ")
     );
