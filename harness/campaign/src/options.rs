@@ -44,7 +44,7 @@ pub struct Options {
     pub libraries: LibraryCheck,
     /// Folders of known findings, such as golden/cases. Cases that show them are counted, but the findings are not new.
     pub known: Vec<PathBuf>,
-    /// By what cases show known findings that nothing explains.
+    /// Which cases count for a known finding.
     pub matching: Matching,
     /// How long a worker may stay in each stage.
     pub deadlines: Deadlines,

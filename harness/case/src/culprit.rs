@@ -72,7 +72,8 @@ pub struct NotJudged {
 }
 
 impl Culprit {
-    /// Where each wrong segment is, its own first: the names of the segment's nodes without the quantizers around them, or that of its output if none of them has a name.
+    /// Where each wrong segment is, the culprit first: the names of its nodes without the quantizers around them, or the name of its output if
+    /// none of these nodes has one.
     pub fn places(&self) -> impl Iterator<Item = BTreeSet<&str>> {
         let behind = self.behind.iter().map(|segment| place(&segment.nodes, &segment.output));
         iter::once(place(&self.nodes, &self.output)).chain(behind)

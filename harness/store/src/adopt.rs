@@ -22,7 +22,7 @@ const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 /// Copies the finding in the folder `finding` to a folder in `golden_cases` named by its signature, and returns that folder.
 ///
 /// If a finding with that signature is there already, it stays, and the variants in which the new one was seen are added to
-/// it, as are the places where a model is wrong that shows it. If both have the same minimal case, the observations of the new one are added
+/// it, with the nodes at which a model is wrong. If both have the same minimal case, the observations of the new one are added
 /// as well.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;

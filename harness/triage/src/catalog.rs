@@ -168,8 +168,8 @@ impl Catalog {
 
     /// The identity of the finding at `index` if `case`, its next case, is to be searched for another bug hidden behind the finding: about
     /// one is before their number doubles. `None` otherwise, and for a finding that mutants explain or of which a parser names the condition
-    /// that fails: values that a mutant reproduces hide nothing, and another condition is another finding. Nor for findings that are not minimal,
-    /// whose graphs have more than shows them.
+    /// that fails: values that a mutant reproduces hide nothing, and another condition is another finding. Findings that are matched exactly
+    /// need not be minimal, so a case that lacks something of theirs may show them all the same.
     pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide =

@@ -56,7 +56,7 @@ impl Identity {
         Self { signature, classes, broken_by, outcomes, trigger: None, edits, refuted, nodes }
     }
 
-    /// Whether both are the same bug: they show [the same mistake](Self::shows_mistake_of), or the minimal case of each satisfies the trigger of
+    /// Whether both are the same bug: they show the same mistake, or the minimal case of each satisfies the trigger of
     /// the other and shows what the other does.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.shows_mistake_of(other) || self.is_triggered_like(other)
