@@ -1,6 +1,10 @@
 //! `check` names the node whose output is wrong.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use tempfile::TempDir;
 use twinfer_case::{Finding, RepeatedOutcome};
@@ -273,19 +277,61 @@ fn variant_that_differs_from_a_wrong_one_is_no_finding() {
     assert_eq!(cells[..4], ["ort:cpu", executed, conforms, diverges], "{}", outcome.shown());
 }
 
-/// Outputs of which nothing is known do not show an error that only the whole model has. The report says where it is.
+/// Outputs of which little is known do not show an error that only the whole model has. It is a finding as any other, which can be adopted.
 #[test]
-fn error_inside_the_whole_model_only_is_located() {
-    let bugs = "--fewest-nodes 8 --bug one-element-doubled@conv1";
-    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
-    let outcome = check(&chain("Relu"), &backend);
+fn error_inside_the_whole_model_only_is_a_finding() {
+    let model = chain("Relu");
+    let known = model.path().join("known").display().to_string();
+    let inside = |bug: &str| with_bugs(&model, &format!("{bug} --fewest-nodes 8"));
+    let Some(backend) = inside("one-element-doubled@conv1") else { return };
+    let outcome = check(&model, &backend);
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     for words in [
-        "no new findings, but 1 case is wrong only inside the whole model",
-        r#"not investigated: node "conv1" (Conv); from "relu0_out" to "conv1_out"; only inside this model; 1 case; value "conv1_out": "#,
+        "1 new finding\n",
+        r#"wrong-values: value "conv1_out": 1 of 75 elements differ"#,
+        r#"culprit: node "conv1" (Conv); from "relu0_out" to "conv1_out"; only inside this model"#,
     ] {
         assert!(outcome.stdout.contains(words), "{words}: {}", outcome.shown());
     }
+    let found = findings_in(&model.path().join("run/findings"));
+    let [folder] = found.as_slice() else { panic!("{found:?}") };
+    let text = fs::read_to_string(folder.join("finding.json")).unwrap();
+    let finding: Finding = serde_json::from_str(&text).unwrap();
+    assert!(finding.only_inside, "{text}");
+    assert_eq!(finding.outcomes.iter().map(RepeatedOutcome::total).sum::<u32>(), 10, "{text}");
+    let folder = folder.to_str().unwrap();
+    let adopted = twinfer(&["adopt", folder, "--to", &known]).run();
+    assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
+    for (bug, code) in [("one-element-doubled@conv1", 0), ("one-element-doubled@conv2", 1)] {
+        let backend = inside(bug).unwrap();
+        fs::remove_dir_all(model.path().join("run")).unwrap();
+        let outcome = check_knowing(&model, &backend, &["--known", &known]);
+        assert_eq!(outcome.code, Some(code), "{bug}: {}", outcome.shown());
+    }
+    let backends = format!("golden,{}", inside("one-element-doubled@conv1").unwrap());
+    let adopted = findings_in(Path::new(&known)).remove(0);
+    let adopted = adopted.to_str().unwrap();
+    let out = model.path().join("out").display().to_string();
+    for (command, code, words) in [
+        (vec!["check", adopted, "--backends", &backends], 0, "1 known finding"),
+        (vec!["explain", adopted, "--backends", &backends], 0, "it shows only inside the whole model"),
+        (
+            vec!["minimize", adopted, "--backends", &backends, "--out", &out],
+            1,
+            "diverges only inside this model",
+        ),
+        (vec!["repro", adopted, "--out", &out], 2, "the outputs of its model do not show"),
+    ] {
+        let outcome = twinfer(&command).run();
+        assert_eq!(outcome.code, Some(code), "{command:?}: {}", outcome.shown());
+        assert!(outcome.shown().contains(words), "{command:?}: {}", outcome.shown());
+    }
+}
+
+/// The folders of the findings in a folder of them.
+fn findings_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.join("finding.json").is_file()).collect()
 }
 
 #[test]

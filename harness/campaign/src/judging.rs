@@ -113,7 +113,10 @@ impl Judge<'_> {
             Triageable::Segments(segments) => {
                 Suspect::of_segments(workers.info(), place, segments, preceding)
             }
-            Triageable::Nothing => Vec::new(),
+            Triageable::Inside if self.scrutiny == Scrutiny::Rounded => {
+                Suspect::inside(workers.info(), place, evaluated, preceding)
+            }
+            Triageable::Inside => Vec::new(),
         };
         Ok((record, suspects))
     }

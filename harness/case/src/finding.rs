@@ -32,6 +32,9 @@ pub struct Finding {
     /// Whether only variants with [poisoned memory](crate::MemoryMode::Poison) showed the finding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_poisoned: bool,
+    /// Whether the outputs of the case do not show the finding: a segment is wrong, but only inside the whole case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_inside: bool,
     /// The size of the case that first showed the finding.
     pub before: CaseSize,
     /// The size of the minimal case.

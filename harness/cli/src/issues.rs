@@ -111,6 +111,7 @@ fn rerun_state(finding: &Finding, records: &[VariantRecord]) -> IssueState {
     let is_certain = !finding.kind.varies()
         && finding.kind != Kind::Disagree
         && !finding.only_poisoned
+        && !finding.only_inside
         && !records.is_empty();
     if is_certain && records.iter().all(|record| is_right(finding, record)) {
         IssueState::Fixed
@@ -204,6 +205,14 @@ mod tests {
         }
         let shown = rerun_state(&finding(Kind::Unstable), &[diverging(Kind::WrongValues)]);
         assert_eq!(shown, IssueState::Occurs { cases: 0 });
+    }
+
+    #[test]
+    fn right_outputs_do_not_fix_what_shows_only_inside_the_model() {
+        let conforms = || record(Stage::Execute, true, Verdict::Conforms);
+        let inside = Finding { only_inside: true, ..finding(Kind::WrongValues) };
+        assert_eq!(rerun_state(&inside, &[conforms()]), IssueState::NotShown);
+        assert_eq!(rerun_state(&finding(Kind::WrongValues), &[conforms()]), IssueState::Fixed);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Explanation {
     NotRecurring(Box<VariantRecord>),
     /// No experiment tells anything of findings of this kind.
     NotStudied(Kind),
+    /// The finding shows only inside its whole case, which no other case has.
+    OnlyInside,
     /// None of the variants is one that showed the finding.
     NotRun(Vec<Sighting>),
 }
@@ -31,6 +33,9 @@ impl Targets {
         let mut finding = read_finding(folder)?.ok_or_else(|| TargetError::NoFinding(folder.to_owned()))?;
         if !is_shown_by_others(finding.kind) {
             return Ok(Explanation::NotStudied(finding.kind));
+        }
+        if finding.only_inside {
+            return Ok(Explanation::OnlyInside);
         }
         let case = read_case(folder)?;
         let Some(workers) = self.variants.iter().find(|one| finding.is_seen_in(&one.info().variant)) else {

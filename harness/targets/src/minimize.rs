@@ -94,15 +94,15 @@ impl Targets {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
             let triageable = match known {
-                Some(_) => Triageable::Case,
-                None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
+                Some(known) if !known.only_inside => Triageable::Case,
+                Some(_) | None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
             };
             let reducible = match triageable {
                 Triageable::Segments(segments) => {
                     self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
                 }
                 Triageable::Case => Some(whole.clone()),
-                Triageable::Nothing => None,
+                Triageable::Inside => None,
             };
             let start = reducible.and_then(|evaluated| {
                 symptom(&evaluated, known).map(|symptom| DivergingCase { evaluated, symptom })

@@ -23,6 +23,7 @@ pub fn finding(
         signature,
         seen_in: vec![sighting(info)],
         only_poisoned: info.variant.is_poisoned(),
+        only_inside: symptom.is_inside(),
         before: suspect.encoded.size(),
         after: minimal.encoded.size(),
         case: minimal.encoded.task.hash,

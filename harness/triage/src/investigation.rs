@@ -172,6 +172,11 @@ impl<'a> Investigator<'a> {
         cancellation: &Cancellation,
     ) -> Result<Option<Reduced>, TriageError> {
         let mut smallest = self.diverging(workers, suspect)?;
+        if smallest.symptom.is_inside() {
+            // a smaller case has other segments
+            let whole = Reduced::new(smallest, workers.info(), Vec::new(), true);
+            return Ok(Some(whole.not_to_study()));
+        }
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
         if let Some(known) = hidden_behind {
             match reduction.look_behind(&smallest, known)? {
@@ -279,8 +284,8 @@ impl<'a> Investigator<'a> {
         let settled = repeats.settle(diverging);
         let Repeater { workers, cancellation } = *repeater;
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
-        let is_stable = repeats.recurrence() == Recurrence::Stable;
-        if is_stable && depends_on_earlier_runs(&reduction, &settled, repeats.fresh())? {
+        let may_depend = repeats.recurrence() == Recurrence::Stable && !settled.symptom.is_inside();
+        if may_depend && depends_on_earlier_runs(&reduction, &settled, repeats.fresh())? {
             return Ok(settled.reclassified(Kind::StateDependent, AFTER_OTHER_RUNS));
         }
         Ok(settled)
@@ -313,7 +318,12 @@ impl<'a> Investigator<'a> {
             Confirmed::new(info, &original.evaluated, minimal, divergences)
         };
         let confirmed = |minimal| confirmed_in(workers.confirming_info(), minimal);
-        let Some(repeats) = repeater.repeat(original, &[], Vec::new())? else { return Ok(None) };
+        let repeats = if original.symptom.is_inside() {
+            repeater.repeat_inside(original)?
+        } else {
+            repeater.repeat(original, &[], Vec::new())?
+        };
+        let Some(repeats) = repeats else { return Ok(None) };
         let recurred = self.recurred(workers, &suspect.preceding, original, repeats.fresh())?;
         let repeats = match &recurred {
             Recurred::Fresh(_) => repeats,

@@ -205,6 +205,16 @@ fn ended<T>(thread: thread::ScopedJoinHandle<'_, Result<T, TriageError>>) -> Res
 }
 
 impl Repeats {
+    /// No repeats yet of a case that diverges as `kind`.
+    pub(crate) const fn none(kind: Kind) -> Self {
+        Self { kind, runs: Vec::new() }
+    }
+
+    /// Adds a run.
+    pub(crate) fn push(&mut self, circumstance: Circumstance, evaluated: Evaluated) {
+        self.runs.push((circumstance, evaluated));
+    }
+
     /// How the divergence recurs.
     pub fn recurrence(&self) -> Recurrence {
         let runs: Vec<_> = self.runs.iter().enumerate().map(|(place, run)| self.repeat(place, run)).collect();

@@ -2,7 +2,10 @@
 
 use std::iter;
 
-use twinfer_case::{Description, Divergence, Effect, Expectation, Kind, Note, Outcome, Stage, Verdict};
+use twinfer_case::{
+    Description, Divergence, Effect, Expectation, Kind, Note, Observation, Outcome, Stage, Task, VariantInfo,
+    Verdict,
+};
 use twinfer_checks::Evaluated;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
@@ -32,8 +35,8 @@ pub enum Triageable {
     /// Segments of the case as cases of their own, on which the variant diverges for different reasons, in the order of the graph. The outputs of
     /// the whole case did not show it, or did not show why.
     Segments(Vec<Evaluated>),
-    /// Nothing: a segment is wrong, but only inside the whole case, whose outputs do not show it.
-    Nothing,
+    /// The whole case, although its outputs do not show it: a segment is wrong, but only inside the case.
+    Inside,
 }
 
 impl Scrutiny {
@@ -44,12 +47,23 @@ impl Scrutiny {
         workers: &TriageWorkers,
         evaluated: &mut Evaluated,
     ) -> Result<Triageable, WorkerError> {
-        let description = &workers.info().description;
-        let Some(graph) = self.graph_to_examine(evaluated, description) else { return Ok(Triageable::Case) };
+        self.apply_with(workers.info(), evaluated, &mut |task| workers.observe_warm(task))
+    }
+
+    /// As [`apply`](Self::apply), for the variant of `info`, which runs tasks as `observe` does.
+    pub(crate) fn apply_with(
+        self,
+        info: &VariantInfo,
+        evaluated: &mut Evaluated,
+        observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
+    ) -> Result<Triageable, WorkerError> {
+        let Some(graph) = self.graph_to_examine(evaluated, &info.description) else {
+            return Ok(Triageable::Case);
+        };
         let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
         let subject = Subject {
-            info: workers.info(),
+            info,
             graph: &graph,
             task: &evaluated.encoded.task,
             observation: &evaluated.observation,
@@ -63,17 +77,17 @@ impl Scrutiny {
                 Self::Rounded | Self::Blind => 0,
             },
         };
-        let examination = examine(subject, &mut |task| workers.observe_warm(task))?;
+        let examination = examine(subject, observe)?;
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
-        conclude(&mut evaluated.judgement, workers.info(), &examination);
+        conclude(&mut evaluated.judgement, info, &examination);
         Ok(match examination.found {
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
                 Triageable::Segments(
                     iter::once(found).chain(examination.others).map(Found::into_case).collect(),
                 )
             }
-            Some(_) if !is_wrong => Triageable::Nothing,
+            Some(_) if !is_wrong => Triageable::Inside,
             _ => Triageable::Case,
         })
     }

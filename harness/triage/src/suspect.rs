@@ -70,10 +70,30 @@ impl Suspect {
         evaluated: Evaluated,
         preceding: &[u64],
     ) -> Vec<Self> {
+        Self::with_symptoms(info, (index, variant), evaluated, preceding, Symptom::of)
+    }
+
+    /// The suspects of a case of which a segment is wrong, but only inside the whole case, whose outputs do not show it.
+    pub fn inside(
+        info: &VariantInfo,
+        place: (u64, usize),
+        evaluated: Evaluated,
+        preceding: &[u64],
+    ) -> Vec<Self> {
+        Self::with_symptoms(info, place, evaluated, preceding, Symptom::inside)
+    }
+
+    fn with_symptoms(
+        info: &VariantInfo,
+        (index, variant): (u64, usize),
+        evaluated: Evaluated,
+        preceding: &[u64],
+        symptom: impl Fn(&Divergence, &Evaluated) -> Symptom,
+    ) -> Vec<Self> {
         let causes: Vec<_> = leads(evaluated.divergences())
             .into_iter()
             .map(|lead| {
-                let symptom = Symptom::of(&evaluated.divergences()[lead], &evaluated);
+                let symptom = symptom(&evaluated.divergences()[lead], &evaluated);
                 let provisional = Provisional::of(&symptom, info, &evaluated.encoded);
                 (lead, symptom, Arc::new(provisional))
             })

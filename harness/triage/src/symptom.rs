@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use twinfer_case::{
     Blame, Cause, Diagnosis, Divergence, EncodedCase, Expectation, Fallback, Kind, Outcome, Signature, Stage,
     VariantInfo,
@@ -22,6 +24,8 @@ pub struct Symptom {
     condition: Option<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
+    /// The operators of the segment that is wrong, if it is wrong only inside the whole case, whose outputs do not show it.
+    inside: Option<Vec<String>>,
 }
 
 /// Mutants that are no explanation.
@@ -51,7 +55,21 @@ impl Symptom {
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
         let condition = divergence.failed_condition().map(str::to_owned);
         let ignored = Ignored::Refuted(Vec::new());
-        Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored }
+        Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored, inside: None }
+    }
+
+    /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The operators of
+    /// the segment identify it, as nothing smaller than the case shows it.
+    pub(crate) fn inside(divergence: &Divergence, evaluated: &Evaluated) -> Self {
+        let culprit = divergence.culprit.iter();
+        let operators: BTreeSet<_> =
+            culprit.flat_map(|culprit| &culprit.nodes).map(|node| node.operator.clone()).collect();
+        Self { inside: Some(operators.into_iter().collect()), ..Self::of(divergence, evaluated) }
+    }
+
+    /// Whether only judging segments inside the whole case shows it.
+    pub(crate) const fn is_inside(&self) -> bool {
+        self.inside.is_some()
     }
 
     /// The symptom without mutants that reproduce the case by accident.
@@ -93,7 +111,8 @@ impl Symptom {
     pub fn recurring_in(&self, evaluated: &Evaluated) -> Option<Self> {
         let divergences = evaluated.divergences();
         let lead = leads(divergences).into_iter().find(|lead| self.matches(&divergences[*lead]))?;
-        Some(Self::of(&divergences[lead], evaluated).ignoring(self.ignored.clone()))
+        let recurring = Self::of(&divergences[lead], evaluated).ignoring(self.ignored.clone());
+        Some(Self { inside: self.inside.clone(), ..recurring })
     }
 
     /// The symptom of a case simpler than one with this symptom, if it shows the same bug, and shows it as clearly: it is of the
@@ -140,14 +159,15 @@ impl Symptom {
 
     /// The signature of a case with this symptom.
     pub fn signature(&self, info: &VariantInfo, encoded: &EncodedCase) -> Signature {
+        let classes = || self.inside.clone().unwrap_or_else(|| classes(&encoded.case));
         if self.kind == Kind::Unstable {
-            return Signature::unstable(info.variant.backend.clone(), classes(&encoded.case));
+            return Signature::unstable(info.variant.backend.clone(), classes());
         }
         let cause = match (self.kind, &self.fallback) {
             // such a case cannot be minimized, so its attributes mean nothing
             (Kind::Nondeterministic, _) => Cause::Graph(operators(&encoded.case)),
             (_, Some(fallback)) => Cause::of_fallback(fallback, self.diagnosis.clone()),
-            _ if self.diagnosis.is_empty() => Cause::Graph(classes(&encoded.case)),
+            _ if self.diagnosis.is_empty() => Cause::Graph(classes()),
             _ => Cause::Diagnosis(self.diagnosis.clone()),
         };
         Signature {

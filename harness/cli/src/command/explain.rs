@@ -67,6 +67,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Explanation::NotStudied(kind) => {
                 line!(paint::faint("  skipped") => ": there are no experiments for {kind}");
             }
+            Explanation::OnlyInside => {
+                line!(
+                    paint::faint("  skipped")
+                        => ": it shows only inside the whole model, so other models cannot be compared with it"
+                );
+            }
             Explanation::NotRun(seen_in) => {
                 let variants = seen_in.iter().map(|seen| seen.variant.to_string()).collect::<Vec<_>>();
                 line!(paint::faint("  skipped") => ": only {} showed it", variants.join(", "));

@@ -202,6 +202,7 @@ impl<'a> Findings<'a> {
             divergences: record.verdict.divergences().to_vec(),
             seen_in: vec![sighting(info)],
             only_poisoned: info.variant.is_poisoned(),
+            only_inside: false,
             before: size,
             after: size,
             case: task.hash,

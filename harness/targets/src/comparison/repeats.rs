@@ -1,13 +1,10 @@
-use std::iter;
-
 use twinfer_case::{
-    CaseOutcome, Circumstance, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, Task,
-    VariantRecord, Verdict,
+    CaseOutcome, Circumstance, Kind, Observation, Outcome, RepeatedOutcome, Task, VariantRecord, Verdict,
 };
 use twinfer_checks::outputs_agree;
 use twinfer_onnx::PartialGraph;
-use twinfer_triage::{Recurrence, Repeat, classify};
-use twinfer_workers::{TriageWorkers, WorkerError};
+use twinfer_triage::{Recurrence, Repeat, circumstances, classify, observe, observe_again};
+use twinfer_workers::TriageWorkers;
 
 use super::segment_verdict::judge_with;
 use crate::{OpaqueModel, TargetError, Targets};
@@ -74,11 +71,9 @@ pub fn repeat_inside(
     for circumstance in circumstances(FRESH, WARM, FILLED) {
         let Some(observation) = observe(workers, circumstance, task)? else { continue };
         let mut record = record.clone();
-        let mut observe_again = |task: &Task| {
-            observe(workers, circumstance, task)?.map_or_else(|| workers.observe_fresh(task), Ok)
-        };
+        let mut again = |task: &Task| observe_again(workers, circumstance, task);
         if observation.outcome == Outcome::Ok {
-            judge_with(workers, (graph, task), &observation, &mut record, 0, &mut observe_again)?;
+            judge_with(workers, (graph, task), &observation, &mut record, 0, &mut again)?;
         }
         repeats.add(circumstance, observation, &record.verdict);
     }
@@ -92,32 +87,6 @@ pub fn reclassify(record: &mut VariantRecord, recurrence: impl FnOnce(Kind) -> R
         && let Some((kind, how)) = recurrence(lead.kind).reclassifies(lead.kind)
     {
         lead.reclassify(kind, how);
-    }
-}
-
-/// The circumstances of so many rounds, `filled` of them with each filling.
-fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<Item = Circumstance> {
-    let with_filling = iter::repeat_n(PoisonPattern::ALL.map(Circumstance::from), filled).flatten();
-    let without = iter::repeat_n(Circumstance::Fresh, fresh).chain(iter::repeat_n(Circumstance::Warm, warm));
-    without.chain(with_filling)
-}
-
-/// What a variant does in a worker of the `circumstance`, with memory filled in one that may have run other tasks; `None` if no worker
-/// starts with memory filled.
-fn observe(
-    workers: &TriageWorkers,
-    circumstance: Circumstance,
-    task: &Task,
-) -> Result<Option<Observation>, WorkerError> {
-    let filled = |pattern| {
-        let mut runs = workers.repeat_filled(pattern, task, 1)?;
-        Ok(runs.pop().map(|run| run.observation))
-    };
-    match circumstance {
-        Circumstance::Fresh => workers.observe_fresh(task).map(Some),
-        Circumstance::Warm | Circumstance::Campaign => workers.observe_warm(task).map(Some),
-        Circumstance::FilledNan => filled(PoisonPattern::Nan),
-        Circumstance::FilledLarge => filled(PoisonPattern::Large),
     }
 }
 

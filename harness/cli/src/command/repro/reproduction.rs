@@ -26,6 +26,13 @@ impl Reproduction {
     /// Reads the finding or case in `folder`, with the observations of `backends` or those stored beside it.
     pub fn of(folder: &Path, backends: Option<&Backends>) -> Result<Self, Failure> {
         let case = read_case(folder)?;
+        let finding = read_finding(folder)?;
+        if finding.as_ref().is_some_and(|finding| finding.only_inside) {
+            return Err(Failure::usage(format!(
+                "{0} holds a finding that the outputs of its model do not show. To see which value inside the model is wrong, run `twinfer check {0}`",
+                folder.display()
+            )));
+        }
         let observations = match backends {
             Some(backends) => {
                 let targets = targets::start(&backends.subjects(), WorkerSettings::default())?;
@@ -43,7 +50,7 @@ impl Reproduction {
         Ok(Self {
             task: Task::of(&case).map_err(Failure::usage)?,
             preceding: preceding.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::usage)?,
-            finding: read_finding(folder)?,
+            finding,
             topic: read_topic(folder)?,
             case,
             observations,

@@ -1,0 +1,78 @@
+//! *Inside*: repeats of a case that is wrong only inside, where its outputs do not show it. Each judges the segments of the case again, in the
+//! workers of one circumstance.
+
+use std::iter;
+
+use twinfer_case::{Circumstance, Observation, PoisonPattern, Task};
+use twinfer_workers::{TriageWorkers, WorkerError};
+
+use crate::{
+    TriageError,
+    diverging_case::DivergingCase,
+    repeats::{Repeater, Repeats},
+    scrutiny::Scrutiny,
+};
+
+/// Rounds in workers that have run nothing, in workers that have run a case before, and with memory filled with each pattern.
+const FRESH: usize = 2;
+const WARM: usize = 4;
+const FILLED: usize = 2;
+
+impl Repeater<'_> {
+    /// Judges the segments of a case ten times more. Where no worker with filled memory starts any more within a round, the rest of the round
+    /// runs without. `None` if the investigation was canceled.
+    pub(crate) fn repeat_inside(&self, diverging: &DivergingCase) -> Result<Option<Repeats>, TriageError> {
+        let case = &diverging.evaluated;
+        let mut repeats = Repeats::none(diverging.symptom.kind());
+        for circumstance in circumstances(FRESH, WARM, FILLED) {
+            if self.cancellation.is_canceled() {
+                return Ok(None);
+            }
+            let Some(observation) = observe(self.workers, circumstance, &case.encoded.task)? else {
+                continue;
+            };
+            let info = self.workers.confirming_info();
+            let mut evaluated = case.with(info, observation);
+            Scrutiny::Rounded.apply_with(info, &mut evaluated, &mut |task| {
+                observe_again(self.workers, circumstance, task)
+            })?;
+            repeats.push(circumstance, evaluated);
+        }
+        Ok(Some(repeats))
+    }
+}
+
+/// The circumstances of so many rounds, `filled` of them with each filling.
+pub fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<Item = Circumstance> {
+    let with_filling = iter::repeat_n(PoisonPattern::ALL.map(Circumstance::from), filled).flatten();
+    let without = iter::repeat_n(Circumstance::Fresh, fresh).chain(iter::repeat_n(Circumstance::Warm, warm));
+    without.chain(with_filling)
+}
+
+/// What a variant does in a worker of the `circumstance`, with memory filled in one that may have run other tasks; `None` if no worker
+/// starts with memory filled.
+pub fn observe(
+    workers: &TriageWorkers,
+    circumstance: Circumstance,
+    task: &Task,
+) -> Result<Option<Observation>, WorkerError> {
+    let filled = |pattern| {
+        let mut runs = workers.repeat_filled(pattern, task, 1)?;
+        Ok(runs.pop().map(|run| run.observation))
+    };
+    match circumstance {
+        Circumstance::Fresh => workers.observe_fresh(task).map(Some),
+        Circumstance::Warm | Circumstance::Campaign => workers.observe_warm(task).map(Some),
+        Circumstance::FilledNan => filled(PoisonPattern::Nan),
+        Circumstance::FilledLarge => filled(PoisonPattern::Large),
+    }
+}
+
+/// As [`observe`], in a fresh worker if no worker starts with memory filled.
+pub fn observe_again(
+    workers: &TriageWorkers,
+    circumstance: Circumstance,
+    task: &Task,
+) -> Result<Observation, WorkerError> {
+    observe(workers, circumstance, task)?.map_or_else(|| workers.observe_fresh(task), Ok)
+}
