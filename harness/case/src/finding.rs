@@ -97,6 +97,12 @@ impl Finding {
         self.case == shown.case && shown.divergences.first().is_some_and(is_listed)
     }
 
+    /// Whether outputs are wrong, and nothing explains them.
+    pub fn is_unexplained(&self) -> bool {
+        matches!(self.signature.cause, Cause::Graph(_))
+            && self.divergences.first().is_some_and(Divergence::concerns_values)
+    }
+
     /// Whether time was up before the finding was confirmed and repeated: it holds a case as it ran in the campaign.
     pub const fn is_unfinished(&self) -> bool {
         self.cut_short && self.outcomes.is_empty()

@@ -11,7 +11,7 @@ use twinfer_store::RunDirectory;
 use twinfer_targets::OpaqueModel;
 use twinfer_triage::{Matching, Scrutiny};
 
-use super::recognition::Recognition;
+use super::recognition::{CheckedRun, recognize};
 use crate::{
     Failure,
     libraries::verify_in_background,
@@ -67,15 +67,15 @@ pub fn run(
         progress.on_event(event);
         report.on_event(event);
     })?;
-    Recognition { records: &records, outputs: &outputs, directory, known: &known }.apply(&mut report)?;
+    recognize(&mut report, &CheckedRun { records: &records, outputs: &outputs, directory }, &known)?;
     if let Some(checked) = finding {
-        recognize(&mut report, &records, checked);
+        recognize_checked(&mut report, &records, checked);
     }
     Ok(report)
 }
 
 /// Marks the findings of `report` that `checked` records as known, and counts the cases of `records` that show it as compared.
-fn recognize(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
+fn recognize_checked(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
     let is_recorded = |found: &ReportedFinding| {
         // the minimal case of a finding that a segment shows is that segment
         let is_shown =
@@ -112,7 +112,7 @@ pub fn compare(
         report.on_event(event);
     })?;
     let outputs = outputs(&opaque.interface.outputs);
-    Recognition { records: &records, outputs: &outputs, directory, known }.apply(&mut report)?;
+    recognize(&mut report, &CheckedRun { records: &records, outputs: &outputs, directory }, known)?;
     Ok(report)
 }
 

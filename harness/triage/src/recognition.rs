@@ -1,0 +1,236 @@
+//! *Recognition* of known findings in a model that is checked. Another model that is wrong in the same operator may have another bug, so wrong
+//! values that nothing explains are recognized where they were found: at the nodes that a known finding lists.
+
+use std::collections::BTreeSet;
+
+use twinfer_case::{CaseRecord, Finding};
+
+/// Where a model is wrong: the names of nodes, of which one suffices.
+pub type Place = BTreeSet<String>;
+
+/// Recognizes known findings among those of a run.
+pub struct Recognition<'a> {
+    known: &'a [Finding],
+    records: &'a [CaseRecord],
+    /// The names of the outputs of the model.
+    outputs: &'a [String],
+    /// The findings that cases of the run show and that are explained: new ones and known ones.
+    explained: Vec<&'a Finding>,
+}
+
+/// Whether a finding is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recognized {
+    /// No known finding has its signature.
+    New,
+    /// Known findings have its signature, but none lists these places.
+    Elsewhere(Vec<Place>),
+    /// It is known.
+    Known,
+}
+
+impl<'a> Recognition<'a> {
+    /// Recognizes `known` findings among those that a run `found` in a model with these outputs.
+    pub fn new(
+        found: impl IntoIterator<Item = &'a Finding>,
+        known: &'a [Finding],
+        records: &'a [CaseRecord],
+        outputs: &'a [String],
+    ) -> Self {
+        let is_shown = |known: &&Finding| {
+            let slug = known.signature.slug();
+            records.iter().any(|record| record.findings.contains(&slug))
+        };
+        let all = found.into_iter().chain(known.iter().filter(is_shown));
+        let explained = all.filter(|finding| !finding.is_unexplained()).collect();
+        Self { known, records, outputs, explained }
+    }
+
+    /// Where the model is wrong in the cases that show a finding, without the nodes that explained findings blame first: everywhere, where no
+    /// segment is to blame.
+    pub fn places(&self, finding: &Finding) -> BTreeSet<Place> {
+        let (slug, backend) = (finding.signature.slug(), &finding.signature.backend);
+        let records = self.records.iter().filter(|record| record.findings.contains(&slug));
+        let divergences = records
+            .flat_map(|record| &record.variants)
+            .filter(|record| record.variant.backend == *backend)
+            .flat_map(|record| record.verdict.divergences());
+        let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
+        let places = culprits.flat_map(|culprit| match culprit {
+            Some(culprit) => culprit.places().map(owned).collect(),
+            None => vec![self.outputs.iter().cloned().collect()],
+        });
+        let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
+        let elsewhere: Place = of_backend.filter_map(|other| first_place(other)).flatten().collect();
+        places.filter(|place: &Place| place.is_disjoint(&elsewhere)).chain(first_place(finding)).collect()
+    }
+
+    /// Whether a finding that shows at `places` is known. One that nothing explains is if known findings with its signature list all these
+    /// places, or if one that lists none has its case; any other is by its signature alone.
+    pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
+        let alike: Vec<_> = self.known.iter().filter(|known| known.signature == finding.signature).collect();
+        if alike.is_empty() {
+            return Recognized::New;
+        }
+        let unlisted = unlisted(places, &alike);
+        let is_listed = !places.is_empty() && unlisted.is_empty();
+        if !finding.is_unexplained()
+            || is_listed
+            || alike.iter().any(|known| known.places().is_empty() && known.case == finding.case)
+        {
+            Recognized::Known
+        } else {
+            Recognized::Elsewhere(unlisted.into_iter().cloned().collect())
+        }
+    }
+}
+
+/// Where the culprit of a finding is.
+fn first_place(finding: &Finding) -> Option<Place> {
+    finding.divergences.first()?.culprit.as_ref()?.places().next().map(owned)
+}
+
+fn owned(place: BTreeSet<&str>) -> Place {
+    place.into_iter().map(str::to_owned).collect()
+}
+
+/// The places that none of the `known` findings lists, without those that have a smaller one in them.
+fn unlisted<'p>(places: &'p BTreeSet<Place>, known: &[&Finding]) -> Vec<&'p Place> {
+    let listed: BTreeSet<_> = known.iter().flat_map(|known| known.places()).collect();
+    let unlisted = |place: &&Place| !place.iter().any(|name| listed.contains(name.as_str()));
+    let has_smaller = |place: &Place| places.iter().any(|other| other.is_subset(place) && other != place);
+    places.iter().filter(unlisted).filter(|place| !has_smaller(place)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use twinfer_case::{
+        Blame, CaseHash, Cause, Culprit, Description, Divergence, JOURNAL_FORMAT, Kind, NamedNode,
+        Observation, Outcome, Request, Shown, Stage, VariantInfo, Verdict, WrongSegment,
+    };
+    use twinfer_checks::{Judgement, record};
+    use twinfer_onnx::DataType;
+
+    use super::*;
+
+    const VARIANT: &str = "ort:cpu";
+
+    fn node(name: &str) -> NamedNode {
+        NamedNode { name: name.to_owned(), operator: "Conv".to_owned() }
+    }
+
+    /// Wrong values of the first of these nodes, with the others wrong behind it; of no node if there are none.
+    fn divergence(nodes: &[&str]) -> Divergence {
+        let culprit = nodes.split_first().map(|(first, behind)| Culprit {
+            nodes: vec![node(first)],
+            inputs: Vec::new(),
+            output: format!("{first}_out"),
+            shown: Shown::Alone,
+            behind: behind
+                .iter()
+                .map(|name| WrongSegment { nodes: vec![node(name)], output: format!("{name}_out") })
+                .collect(),
+        });
+        let variant = VARIANT.parse().expect("a variant");
+        let detail = String::new();
+        let wrong = Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, detail);
+        Divergence { culprit, ..wrong }
+    }
+
+    /// A finding that these mutants explain, or nothing if there are none, and whose case is wrong at the first of these nodes.
+    fn finding(mutants: &[&str], nodes: &[&str]) -> Finding {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let mut finding: Finding = serde_json::from_str(stored).expect("a finding");
+        finding.signature.cause = match mutants {
+            [] => Cause::Graph(vec!["Conv".to_owned()]),
+            mutants => Cause::Diagnosis(mutants.iter().map(|&mutant| mutant.to_owned()).collect()),
+        };
+        finding.divergences = vec![divergence(nodes)];
+        finding
+    }
+
+    /// A case that is wrong at the first of these nodes and behind it, and shows these findings.
+    fn shows(findings: &[&Finding], nodes: &[&str]) -> CaseRecord {
+        let variant = VARIANT.parse().expect("a variant");
+        let description = Description::new("ONNX Runtime", "1.31", Stage::Execute);
+        let info = VariantInfo { variant, description, rung_of: None };
+        let verdict = Verdict::Diverges(vec![divergence(nodes)]);
+        let judgement = Judgement { verdict, notes: Vec::new(), compared: true };
+        CaseRecord {
+            format: JOURNAL_FORMAT,
+            index: 0,
+            case: findings[0].case,
+            provenance: None,
+            variants: vec![record(&info, &Observation::new(Stage::Execute, Outcome::Ok), judgement)],
+            findings: findings.iter().map(|finding| finding.signature.slug()).collect(),
+            masks: Vec::new(),
+            reduced: Vec::new(),
+            waits: false,
+            open: Vec::new(),
+            macs: 0,
+        }
+    }
+
+    /// What becomes of the first of the findings that a case shows, if these are known.
+    fn recognized(known: &[Finding], findings: &[&Finding], nodes: &[&str]) -> Recognized {
+        let (records, outputs) = ([shows(findings, nodes)], ["y".to_owned()]);
+        let recognition = Recognition::new(findings.iter().copied(), known, &records, &outputs);
+        recognition.recognize(findings[0], &recognition.places(findings[0]))
+    }
+
+    fn elsewhere(places: &[&str]) -> Recognized {
+        Recognized::Elsewhere(places.iter().map(|name| iter::once((*name).to_owned()).collect()).collect())
+    }
+
+    #[test]
+    fn unexplained_finding_is_known_at_its_nodes() {
+        let known = [finding(&[], &["c3"])];
+        for (nodes, expected) in [
+            (&["c3"][..], Recognized::Known),
+            (&["c4"], elsewhere(&["c4"])),
+            (&["c3", "c5"], elsewhere(&["c5"])),
+            (&["c2", "c3", "c5"], elsewhere(&["c2", "c5"])),
+        ] {
+            assert_eq!(recognized(&known, &[&finding(&[], &nodes[..1])], nodes), expected, "{nodes:?}");
+        }
+        let both = [Finding { wrong_at: vec!["c3".to_owned(), "c5".to_owned()], ..finding(&[], &["c3"]) }];
+        assert_eq!(recognized(&both, &[&finding(&[], &["c3"])], &["c3", "c5"]), Recognized::Known);
+        assert_eq!(recognized(&[], &[&finding(&[], &["c3"])], &["c3"]), Recognized::New);
+    }
+
+    #[test]
+    fn explained_finding_is_known_at_every_node() {
+        let known = [finding(&["bias-dropped"], &["c3"])];
+        assert_eq!(recognized(&known, &[&finding(&["bias-dropped"], &["c7"])], &["c7"]), Recognized::Known);
+        assert_eq!(recognized(&known, &[&finding(&["bias-doubled"], &["c3"])], &["c3"]), Recognized::New);
+        assert_eq!(recognized(&known, &[&finding(&[], &["c3"])], &["c3"]), Recognized::New);
+    }
+
+    #[test]
+    fn nodes_of_explained_findings_are_no_places_of_another() {
+        let (unexplained, explained) = (finding(&[], &["c5"]), finding(&["bias-dropped"], &["c3"]));
+        let known = [unexplained.clone()];
+        assert_eq!(recognized(&known, &[&unexplained, &explained], &["c3", "c5"]), Recognized::Known);
+        assert_eq!(recognized(&known, &[&unexplained], &["c3", "c5"]), elsewhere(&["c3"]));
+    }
+
+    #[test]
+    fn outputs_are_the_place_where_no_node_is_to_blame() {
+        let unlocated = finding(&[], &[]);
+        assert_eq!(recognized(&[finding(&[], &["c3"])], &[&unlocated], &[]), elsewhere(&["y"]));
+        let listed = Finding { wrong_at: vec!["y".to_owned()], ..finding(&[], &[]) };
+        assert_eq!(recognized(&[listed], &[&unlocated], &[]), Recognized::Known);
+    }
+
+    #[test]
+    fn known_finding_without_places_is_known_in_its_case() {
+        let unlocated = finding(&[], &[]);
+        let request = Request { precision: DataType::Float, tf32: false };
+        assert_eq!(recognized(std::slice::from_ref(&unlocated), &[&unlocated], &[]), Recognized::Known);
+        let other_case = Finding { case: CaseHash::over(&[], &request, &[]), ..unlocated.clone() };
+        assert_eq!(recognized(&[other_case], &[&unlocated], &[]), elsewhere(&["y"]));
+    }
+}
