@@ -14,8 +14,9 @@ use std::{
 };
 
 use twinfer_case::{
-    Budget, Cause, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, ReproducingMutant, RunEnd,
-    SegmentCounts, Signature, StartingWorkers, Summary, VariantRecord, Verdict,
+    Budget, Cause, Culprit, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, OpenPlace,
+    ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, StartingWorkers, Summary, VariantRecord,
+    Verdict,
 };
 use twinfer_reports::{
     COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
@@ -574,6 +575,16 @@ fn cases_that_stay_open_say_why() {
         text.contains("1 not investigated (only the whole model shows it, so it cannot be reduced)"),
         "{text}"
     );
+    let conv3 = NamedNode { name: "conv3".to_owned(), operator: "Conv".to_owned() };
+    let (nodes, inputs, output) = (vec![conv3], vec!["x".to_owned()], "y".to_owned());
+    let culprit = Culprit { nodes, inputs, output, shown: Shown::InPlace, behind: Vec::new() };
+    let place = OpenPlace { culprit, detail: "value \"y\": 2 of 4 elements differ".to_owned(), cases: 1 };
+    report.summary.variants[0].open_at.push(place);
+    for format in [Format::Terminal, Format::Markdown, Format::Html, Format::Junit] {
+        let text = format.render(&report).replace("&quot;", "\"").replace("&#34;", "\"");
+        let place = r#"node "conv3" (Conv); from "x" to "y"; only inside this model; 1 case; value "y": 2 of 4 elements differ"#;
+        assert!(text.contains(place), "{format}: {text}");
+    }
 }
 
 /// The report on a model of which `nodes` were not judged in each of three cases.

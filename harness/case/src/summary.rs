@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blindness, CaseRecord, Comparisons, Finding, Kind, Mask, NamedNode, NotJudged, Note, QuantizedExecution,
-    Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
+    Blindness, CaseRecord, Comparisons, Culprit, Finding, Kind, Mask, NamedNode, NotJudged, Note,
+    QuantizedExecution, Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -153,8 +153,8 @@ pub struct VariantSummary {
 /// A place at which cases that were not investigated are wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenPlace {
-    /// The culprit in words.
-    pub culprit: String,
+    /// The first segment that is wrong there.
+    pub culprit: Culprit,
     /// How the first of the cases differs.
     pub detail: String,
     /// The number of cases.
@@ -308,10 +308,10 @@ impl VariantSummary {
         let Some((lead, culprit)) = divergences.find_map(|one| Some((one, one.culprit.as_ref()?))) else {
             return;
         };
-        let culprit = culprit.to_string();
-        if let Some(place) = self.open_at.iter_mut().find(|place| place.culprit == culprit) {
+        if let Some(place) = self.open_at.iter_mut().find(|place| place.culprit == *culprit) {
             place.cases += 1;
         } else if self.open_at.len() < MAX_PLACES {
+            let culprit = culprit.clone();
             self.open_at.push(OpenPlace { culprit, detail: lead.readable_detail(), cases: 1 });
         }
     }

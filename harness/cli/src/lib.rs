@@ -31,6 +31,7 @@ mod known;
 mod libraries;
 mod limits;
 mod machine;
+mod model_inputs;
 mod mps;
 mod obstacle;
 mod option_sample;

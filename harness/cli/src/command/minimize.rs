@@ -16,9 +16,9 @@ use twinfer_targets::{Explained, Minimization, read_case};
 use crate::{
     Exit, Failure, asked,
     backends::Backends,
-    command::check::InputArguments,
     finding_folder::ensure_case,
     limits::LimitArguments,
+    model_inputs::InputArguments,
     output::{line, print},
     paint,
     run_log::RunLog,

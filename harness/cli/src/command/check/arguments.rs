@@ -4,8 +4,7 @@ use clap::Args;
 use twinfer_log::LogLevel;
 use twinfer_reports::Format;
 
-use super::inputs::InputArguments;
-use crate::{backends::Backends, formats::formats, limits::LimitArguments};
+use crate::{backends::Backends, formats::formats, limits::LimitArguments, model_inputs::InputArguments};
 
 #[derive(Debug, Args)]
 pub struct Arguments {

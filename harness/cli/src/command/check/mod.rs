@@ -3,7 +3,6 @@ mod arguments;
 mod campaign;
 mod collection;
 mod entry;
-mod inputs;
 mod recognition;
 mod subject;
 mod survey;
@@ -13,7 +12,7 @@ use std::path::Path;
 
 use twinfer_store::{RunDirectory, without_recordings};
 
-pub use self::{arguments::Arguments, inputs::InputArguments};
+pub use self::arguments::Arguments;
 use self::{campaign::Checked, collection::Collection, subject::Subject};
 use crate::{
     Exit, Failure, asked,

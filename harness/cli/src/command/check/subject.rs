@@ -8,8 +8,8 @@ use twinfer_onnx::{DecodeError, Graph, Interface};
 use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
-use super::{advice::Advice, arguments::Arguments, inputs};
-use crate::Failure;
+use super::{advice::Advice, arguments::Arguments};
+use crate::{Failure, model_inputs};
 
 /// A model or case to check.
 pub enum Subject {
@@ -72,7 +72,7 @@ impl Subject {
         cases: Vec<Run>,
         seed: u64,
     ) -> Self {
-        let request = inputs::request(&interface.inputs);
+        let request = model_inputs::request(&interface.inputs);
         let path = path.display().to_string();
         Self::Opaque(Box::new(OpaqueModel { path, model, interface, unknown, request, cases, seed }))
     }
