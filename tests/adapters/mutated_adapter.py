@@ -17,7 +17,7 @@ if __name__ == "__main__":
     what.add_argument("--bug", help="which bug, or several at once: NAME+NAME; NAME@NODE at one node")
     what.add_argument("--list", action="store_true", help="name all bugs")
     parser.add_argument("--node", help="the name of the node that has the bug; all nodes by default")
-    parser.add_argument("--fewest-nodes", type=int, default=0, help="only models of so many nodes have the bug")
+    parser.add_argument("--fewest-nodes", type=int, default=0, help="only models of so many nodes have the first bug")
     parser.add_argument("--singles", choices=["single", "half", "bfloat16", "either"],
                         help="the type in which 32-bit floats may be held, as is stated; they keep 32 bits all the same")
     arguments = parser.parse_args()
@@ -26,12 +26,12 @@ if __name__ == "__main__":
     else:
         parts = [name.partition("@") for name in arguments.bug.split("+")]
         bugs = [((BUGS | STRANGERS)[name], node or arguments.node) for name, _, node in parts]
-        at = lambda step: [bug(step) for bug, node in bugs if node in (None, step.node.name)]
         if arguments.singles:
             onnxruntime_adapter.BACKEND["arithmetic"] = {"singles": arguments.singles}
 
         def session(model):
             nodes = len(onnx.load_from_string(model).graph.node)
-            return MutatedSession(model, at if nodes >= arguments.fewest_nodes else lambda step: [])
+            planted = bugs if nodes >= arguments.fewest_nodes else bugs[1:]
+            return MutatedSession(model, lambda step: [bug(step) for bug, node in planted if node in (None, step.node.name)])
 
         onnxruntime_adapter.serve(session)

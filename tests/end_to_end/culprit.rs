@@ -153,6 +153,19 @@ fn each_mistake_of_a_model_is_a_finding() {
     assert_eq!(outcome.stdout.matches("\nnew   ").count(), 2, "{}", outcome.stdout);
 }
 
+/// In one of the cases, the first wrong node is wrong only inside the model. What is wrong behind it for another reason is found in both.
+#[test]
+fn mistake_behind_one_inside_the_model_is_a_finding() {
+    let bugs = "--fewest-nodes 8 --bug one-element-doubled@conv1+bias-dropped@conv5";
+    let Some(backend) = adapter("mutated_adapter.py", bugs) else { return };
+    let outcome = check(&chain("Relu"), &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("only inside this model"), "{}", outcome.stdout);
+    let mut found = outcome.stdout.lines().filter(|line| line.starts_with("new   "));
+    let dropped = found.find(|line| line.contains("-bias-dropped-")).unwrap_or_default();
+    assert!(dropped.ends_with(" 2 cases"), "{}", outcome.stdout);
+}
+
 /// With the inputs of `minimize`, those of `check`, the first wrong convolution explains the outputs of a model of which several are wrong.
 #[test]
 fn model_with_several_wrong_nodes_is_minimized_to_one() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, RunReference, disagreement};
-use twinfer_triage::{Scrutiny, Suspect, Triageable};
+use twinfer_triage::{Scrutiny, Suspect, Triageable, Whole};
 use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
@@ -108,16 +108,15 @@ impl Judge<'_> {
         let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
-        let suspects = match triageable {
-            Triageable::Case => Suspect::all(workers.info(), place, evaluated, preceding),
-            Triageable::Segments(segments) => {
-                Suspect::of_segments(workers.info(), place, segments, preceding)
-            }
-            Triageable::Inside if self.scrutiny == Scrutiny::Rounded => {
+        let Triageable { whole, segments } = triageable;
+        let of_whole = match whole {
+            Whole::Outputs => Suspect::all(workers.info(), place, evaluated, preceding),
+            Whole::Inside if self.scrutiny == Scrutiny::Rounded => {
                 Suspect::inside(workers.info(), place, evaluated, preceding)
             }
-            Triageable::Inside => Vec::new(),
+            Whole::Inside | Whole::Nothing => Vec::new(),
         };
+        let suspects = Suspect::with_segments(of_whole, workers.info(), place, segments, preceding);
         Ok((record, suspects))
     }
 

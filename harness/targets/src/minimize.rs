@@ -8,7 +8,7 @@ use twinfer_case::{
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_store::{Observed, write_finding};
 use twinfer_triage::{
-    Cancellation, DivergingCase, Neighbors, Reduction, Repeater, Scrutiny, Study, Symptom, Triageable,
+    Cancellation, DivergingCase, Neighbors, Reduction, Repeater, Scrutiny, Study, Symptom, Triageable, Whole,
     confirm_smaller, finding,
 };
 use twinfer_workers::TriageWorkers;
@@ -93,16 +93,16 @@ impl Targets {
         for case in cases {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
-            let triageable = match known {
-                Some(known) if !known.only_inside => Triageable::Case,
+            let Triageable { whole: left, segments } = match known {
+                Some(known) if !known.only_inside => {
+                    Triageable { whole: Whole::Outputs, segments: Vec::new() }
+                }
                 Some(_) | None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
             };
-            let reducible = match triageable {
-                Triageable::Segments(segments) => {
-                    self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
-                }
-                Triageable::Case => Some(whole.clone()),
-                Triageable::Inside => None,
+            let reducible = match left {
+                Whole::Outputs => Some(whole.clone()),
+                Whole::Nothing => self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone())),
+                Whole::Inside => self.first_that_recurs(workers, segments)?,
             };
             let start = reducible.and_then(|evaluated| {
                 symptom(&evaluated, known).map(|symptom| DivergingCase { evaluated, symptom })

@@ -95,7 +95,7 @@ pub use recognition::{Place, Recognition, Recognized};
 pub use recurrence::{Recurrence, Repeat, classify};
 pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};
-pub use scrutiny::{Scrutiny, Triageable};
+pub use scrutiny::{Scrutiny, Triageable, Whole};
 pub use study::{Experiments, Study, is_shown_by_others};
 pub use suspect::{CaseSource, Suspect, SuspectId};
 pub use symptom::Symptom;

@@ -1,7 +1,5 @@
 //! *Scrutiny*: judging a case segment by segment, where the comparison of its outputs is not enough.
 
-use std::iter;
-
 use twinfer_case::{
     Description, Divergence, Effect, Expectation, Kind, Note, Observation, Outcome, Stage, Task, VariantInfo,
     Verdict,
@@ -29,14 +27,23 @@ pub enum Scrutiny {
 }
 
 /// What is left to triage of a case that was judged segment by segment.
-pub enum Triageable {
-    /// The case, if it diverges.
-    Case,
+pub struct Triageable {
+    /// The whole case.
+    pub whole: Whole,
     /// Segments of the case as cases of their own, on which the variant diverges for different reasons, in the order of the graph. The outputs of
     /// the whole case did not show it, or did not show why.
-    Segments(Vec<Evaluated>),
-    /// The whole case, although its outputs do not show it: a segment is wrong, but only inside the case.
+    pub segments: Vec<Evaluated>,
+}
+
+/// What is left to triage of a whole case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// The divergences of its outputs, if it has any.
+    Outputs,
+    /// A segment that is wrong, but only inside the case, whose outputs do not show it.
     Inside,
+    /// Nothing that a segment does not show.
+    Nothing,
 }
 
 impl Scrutiny {
@@ -58,7 +65,7 @@ impl Scrutiny {
         observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
     ) -> Result<Triageable, WorkerError> {
         let Some(graph) = self.graph_to_examine(evaluated, &info.description) else {
-            return Ok(Triageable::Case);
+            return Ok(Triageable { whole: Whole::Outputs, segments: Vec::new() });
         };
         let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
@@ -81,15 +88,15 @@ impl Scrutiny {
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
         conclude(&mut evaluated.judgement, info, &examination);
-        Ok(match examination.found {
+        let (whole, first) = match examination.found {
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
-                Triageable::Segments(
-                    iter::once(found).chain(examination.others).map(Found::into_case).collect(),
-                )
+                (Whole::Nothing, Some(found))
             }
-            Some(_) if !is_wrong => Triageable::Inside,
-            _ => Triageable::Case,
-        })
+            Some(_) if !is_wrong => (Whole::Inside, None),
+            _ => (Whole::Outputs, None),
+        };
+        let segments = first.into_iter().chain(examination.others).map(Found::into_case).collect();
+        Ok(Triageable { whole, segments })
     }
 
     /// The graph of a case that needs to be judged segment by segment. Notes what the comparison of its outputs cannot see.

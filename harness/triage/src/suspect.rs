@@ -17,7 +17,7 @@ pub struct SuspectId {
     pub case: u64,
     /// The variant's place among the variants of the campaign.
     pub variant: usize,
-    /// The place of the segment among those of the case that are suspects; 0 if it is the case itself.
+    /// The place of the segment among the suspects of the case; 0 if it is the case itself.
     pub segment: usize,
     /// The place of the divergence among those of the variant.
     pub divergence: usize,
@@ -51,8 +51,7 @@ pub struct Suspect {
     /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
     base: Variant,
     outcome: Arc<JudgedObservation>,
-    /// The segment of the case that is wrong, as a case of its own, and its place among those that are; `None` if the outputs of the case
-    /// itself are wrong.
+    /// The segment of the case that is wrong, as a case of its own, and its place among the suspects of the case; `None` if it is the case itself.
     segment: Option<(usize, Arc<EncodedCase>)>,
 }
 
@@ -115,19 +114,21 @@ impl Suspect {
         causes.into_iter().map(suspect).collect()
     }
 
-    /// The suspects of a case of which only `segments` are known to be wrong.
-    pub fn of_segments(
+    /// The suspects of segments of a case that are wrong as cases of their own, behind `whole`, those of the case itself.
+    pub fn with_segments(
+        whole: Vec<Self>,
         info: &VariantInfo,
         place: (u64, usize),
         segments: Vec<Evaluated>,
         preceding: &[u64],
     ) -> Vec<Self> {
+        let first = usize::from(!whole.is_empty());
         let of_segment = |(number, evaluated): (usize, Evaluated)| {
             let segment = Some((number, Arc::clone(&evaluated.encoded)));
             let suspects = Self::all(info, place, evaluated, preceding).into_iter();
             suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
         };
-        segments.into_iter().enumerate().flat_map(of_segment).collect()
+        whole.into_iter().chain((first..).zip(segments).flat_map(of_segment)).collect()
     }
 
     /// All divergences of the case on the variant, of whatever cause.
