@@ -1,23 +1,16 @@
 //! Whether a run ended early, which every format says.
 
-use twinfer_case::{Budget, RunEnd};
+use twinfer_case::RunEnd;
 
 use crate::Report;
 
 /// Why divergences of the run were not investigated.
 pub(crate) fn open_reason(report: &Report) -> &'static str {
     match &report.end {
-        _ if is_only_inside(report) => "only the whole model shows it, so it cannot be reduced",
         Some(RunEnd::Complete) => "time budget exhausted",
         Some(_) => "the run ended early",
         None => "the run has not ended",
     }
-}
-
-/// Whether the cases that were not investigated differ only inside the whole model: with a number of cases, all that can be reduced is.
-pub(crate) fn is_only_inside(report: &Report) -> bool {
-    let budget = report.run.as_ref().map(|run| run.budget);
-    matches!((&report.end, budget), (Some(RunEnd::Complete), Some(Budget::Cases(_))))
 }
 
 /// Why the run holds fewer cases than its budget, and how to resume it; `None` if it is complete or has not begun.

@@ -1,6 +1,6 @@
 //! What a campaign came to, in one sentence that needs no glossary: what was found, and first of all if not everything was compared.
 
-use crate::{Report, Severity, ending, numbers::counted, uncompared};
+use crate::{Report, Severity, numbers::counted, uncompared};
 
 /// Such as `3 bugs worth a look, 1 documented limit, 4 known findings`.
 pub(crate) fn headline(report: &Report) -> String {
@@ -31,11 +31,6 @@ pub(crate) fn headline(report: &Report) -> String {
 fn nothing_found(report: &Report) -> String {
     match report.summary.open {
         0 => "no new findings".to_owned(),
-        open if ending::is_only_inside(report) => {
-            let open =
-                counted(open, "case is wrong only inside the whole", "cases are wrong only inside the whole");
-            format!("no new findings, but {open} model")
-        }
         open => {
             let open = counted(open, "case that differs is", "cases that differ are");
             format!("no new findings yet: {open} not investigated")

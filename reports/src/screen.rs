@@ -164,7 +164,14 @@ fn ending_lines(report: &Report, run: &str) -> Vec<Styled> {
     let (command, purpose) = match report.ranked().first().filter(is_worth_reporting) {
         Some(found) => {
             let folder = findings_of(Path::new(&run_word)).join(id_pattern(report, &found.slug));
-            (format!("twinfer repro {} --out bug", folder.display()), "a bug report for the first finding")
+            if found.finding.only_inside {
+                (format!("twinfer check {}", folder.display()), "the first finding once more")
+            } else {
+                (
+                    format!("twinfer repro {} --out bug", folder.display()),
+                    "a bug report for the first finding",
+                )
+            }
         }
         None => (format!("twinfer report {run_word}"), "all details of this run"),
     };

@@ -341,6 +341,31 @@ fn error_inside_the_whole_model_only_is_a_finding() {
     }
 }
 
+/// A generated model may be wrong only inside, too. Its finding is not minimal, and later runs know it.
+#[test]
+fn error_inside_a_generated_model_only_is_a_finding() {
+    let Some(backend) = adapter("mutated_adapter.py", "--fewest-nodes 4 --bug one-element-doubled") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (backends, known) = (format!("golden,{backend}"), path("first/findings"));
+    let fuzz = |out: &str, more: &[&str]| {
+        let cases = ["--family", "block", "--seed", "2", "--cases", "8", "--no-minimize"];
+        twinfer(&[&["fuzz", "--backends", &backends, "--out", &path(out)][..], &cases, more].concat()).run()
+    };
+    let first = fuzz("first", &[]);
+    assert_eq!(first.code, Some(1), "{}", first.shown());
+    let found = findings_in(Path::new(&known));
+    let is_inside = |path: &&PathBuf| path.to_string_lossy().contains("-wrong-values-conv-inside-");
+    let inside = found.iter().find(is_inside).expect("a finding");
+    let text = fs::read_to_string(inside.join("finding.json")).unwrap();
+    assert!(serde_json::from_str::<Finding>(&text).unwrap().only_inside, "{text}");
+    let again = fuzz("again", &["--known", &known]);
+    assert_eq!(again.code, Some(0), "{}", again.shown());
+    assert!(again.stdout.contains("known findings\n"), "{}", again.shown());
+}
+
 /// The folders of the findings in a folder of them.
 fn findings_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -42,14 +42,10 @@ impl Judge<'_> {
         let may_escalate = self.escalation.may_escalate(prepared.case.task.hash);
         let first = observed.first().filter(|(first, _)| may_escalate && first.variant == 0);
         let first = first.map(|(first, _)| first.observation.clone());
-        let (mut variants, mut suspects, mut open) =
-            (Vec::with_capacity(self.variants.len()), Vec::new(), Vec::new());
+        let (mut variants, mut suspects) = (Vec::with_capacity(self.variants.len()), Vec::new());
         for ((observed, repeat), disagreement) in observed.into_iter().zip(disagreements) {
             let (mut record, found) = self.judge_variant(&prepared, observed, repeat)?;
             record.notes.extend(disagreement.map(Note::Differs));
-            if found.is_empty() && !record.verdict.divergences().is_empty() {
-                open.push(record.variant.clone());
-            }
             variants.push(record);
             suspects.extend(found.into_iter().map(Arc::new));
         }
@@ -70,7 +66,7 @@ impl Judge<'_> {
             masks: Vec::new(),
             reduced: Vec::new(),
             waits: false,
-            open,
+            open: Vec::new(),
             macs: case.macs,
         };
         let mut rungs = self.escalation.rungs((index, case.task.hash), &suspects, micros);
@@ -111,10 +107,8 @@ impl Judge<'_> {
         let Triageable { whole, segments } = triageable;
         let of_whole = match whole {
             Whole::Outputs => Suspect::all(workers.info(), place, evaluated, preceding),
-            Whole::Inside if self.scrutiny == Scrutiny::Rounded => {
-                Suspect::inside(workers.info(), place, evaluated, preceding)
-            }
-            Whole::Inside | Whole::Nothing => Vec::new(),
+            Whole::Inside => Suspect::inside(workers.info(), place, evaluated, preceding),
+            Whole::Nothing => Vec::new(),
         };
         let suspects = Suspect::with_segments(of_whole, workers.info(), place, segments, preceding);
         Ok((record, suspects))

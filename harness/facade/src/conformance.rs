@@ -55,9 +55,7 @@ impl Conformance {
     /// keeps findings, or the run directory of a campaign. Each case that diverges is reduced then, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
         let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load()?;
-        // what shows only inside one case is told by no other
-        let told_by_others = findings.into_iter().filter(|(finding, _)| !finding.only_inside);
-        self.known.extend(told_by_others.map(|(finding, _)| finding.signature));
+        self.known.extend(findings.into_iter().map(|(finding, _)| finding.signature));
         Ok(self)
     }
 

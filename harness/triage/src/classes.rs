@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use twinfer_case::Case;
+use twinfer_case::{Case, NamedNode};
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
 
 /// The properties that distinguish one bug from another in a minimal case: its operators, the attributes that are not at their
@@ -35,6 +35,20 @@ pub fn classes(case: &Case) -> Vec<String> {
         classes.insert("float16".to_owned());
     }
     classes.into_iter().collect()
+}
+
+/// The class of what is wrong only inside a case.
+const INSIDE: &str = "inside";
+
+/// The classes of a segment with these nodes that is wrong only inside a case, which no smaller case shows: its operators, and that it is so.
+pub fn classes_inside<'a>(nodes: impl Iterator<Item = &'a NamedNode>) -> Vec<String> {
+    let operators: BTreeSet<_> = nodes.map(|node| node.operator.clone()).collect();
+    operators.into_iter().chain([INSIDE.to_owned()]).collect()
+}
+
+/// Whether classes are those of something that is wrong only inside a case.
+pub fn are_inside(classes: &[String]) -> bool {
+    classes.iter().any(|class| class == INSIDE)
 }
 
 /// The operator types of a case, sorted, without duplicates.

@@ -67,11 +67,7 @@ impl Findings {
         };
         for folder in known {
             for stored in FindingsFolder::at(folder).load()?.into_iter().map(Stored::of) {
-                let is_recognized = match matching {
-                    // what a case has in common with one that is wrong only inside says nothing
-                    Matching::Similar => !stored.finding.only_inside,
-                    Matching::Exact => stored.identity.is_told_apart(),
-                };
+                let is_recognized = matching == Matching::Similar || stored.identity.is_told_apart();
                 if is_recognized && !findings.has(&stored.finding.signature.slug()) {
                     findings.enter(stored, false);
                 }

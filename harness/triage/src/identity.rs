@@ -6,14 +6,19 @@ use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
 use twinfer_golden::Combination;
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
-use crate::{BrokenBy, classes::classes, provisional::Provisional, symptom::are_of_values};
+use crate::{
+    BrokenBy,
+    classes::{are_inside, classes},
+    provisional::Provisional,
+    symptom::are_of_values,
+};
 
 /// What distinguishes a finding from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The signature of the finding's minimal case.
     pub signature: Signature,
-    /// The [classes](crate::classes) of the finding's minimal case.
+    /// The [classes](crate::classes) of the finding's minimal case; of a segment if that is wrong only inside its case.
     pub classes: Vec<String>,
     /// Where the finding's minimal case breaks a rule; `None` if its graph is valid or breaks another rule first.
     pub broken_by: Option<BrokenBy>,
@@ -52,7 +57,11 @@ impl Identity {
     /// How a finding with this signature and this minimal case is recognized before its trigger is known.
     pub fn of_case(signature: Signature, case: &Case) -> Self {
         let (outcomes, edits, refuted) = (Vec::new(), Vec::new(), Vec::new());
-        let (classes, broken_by, nodes) = (classes(case), BrokenBy::of(case), describe(case));
+        let classes = match &signature.cause {
+            Cause::Graph(inside) if are_inside(inside) => inside.clone(),
+            _ => classes(case),
+        };
+        let (broken_by, nodes) = (BrokenBy::of(case), describe(case));
         Self { signature, classes, broken_by, outcomes, trigger: None, edits, refuted, nodes }
     }
 

@@ -174,8 +174,8 @@ impl<'a> Investigator<'a> {
         let mut smallest = self.diverging(workers, suspect)?;
         if smallest.symptom.is_inside() {
             // a smaller case has other segments
-            let whole = Reduced::new(smallest, workers.info(), Vec::new(), true);
-            return Ok(Some(whole.not_to_study()));
+            let whole = Reduced::new(smallest, workers.info(), Vec::new(), true).not_to_study();
+            return Ok(Some(whole).filter(|_| hidden_behind.is_none()));
         }
         let reduction = Reduction { workers, oracle: self.oracle, cancellation };
         if let Some(known) = hidden_behind {

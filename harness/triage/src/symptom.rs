@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use twinfer_case::{
     Blame, Cause, Diagnosis, Divergence, EncodedCase, Expectation, Fallback, Kind, Outcome, Signature, Stage,
     VariantInfo,
@@ -8,7 +6,7 @@ use twinfer_checks::Evaluated;
 
 use crate::{
     causes::{follows, leads},
-    classes::{classes, operators},
+    classes::{classes, classes_inside, operators},
 };
 
 /// What a smaller case, or the same case when it runs again, must show to show the same bug.
@@ -24,7 +22,7 @@ pub struct Symptom {
     condition: Option<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
-    /// The operators of the segment that is wrong, if it is wrong only inside the whole case, whose outputs do not show it.
+    /// The classes of the segment that is wrong, if it is wrong only inside the whole case, whose outputs do not show it.
     inside: Option<Vec<String>>,
 }
 
@@ -61,10 +59,8 @@ impl Symptom {
     /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The operators of
     /// the segment identify it, as nothing smaller than the case shows it.
     pub(crate) fn inside(divergence: &Divergence, evaluated: &Evaluated) -> Self {
-        let culprit = divergence.culprit.iter();
-        let operators: BTreeSet<_> =
-            culprit.flat_map(|culprit| &culprit.nodes).map(|node| node.operator.clone()).collect();
-        Self { inside: Some(operators.into_iter().collect()), ..Self::of(divergence, evaluated) }
+        let nodes = divergence.culprit.iter().flat_map(|culprit| &culprit.nodes);
+        Self { inside: Some(classes_inside(nodes)), ..Self::of(divergence, evaluated) }
     }
 
     /// Whether only judging segments inside the whole case shows it.

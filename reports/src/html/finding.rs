@@ -1,6 +1,7 @@
 //! Everything about one finding.
 
 use maud::{Markup, html};
+use twinfer_case::Finding;
 use twinfer_store::findings_of;
 
 use super::{
@@ -25,7 +26,7 @@ pub fn everything(
             (facts(report, found))
             @if let Some((folder, path)) = &stored {
                 (evidence(slug, &Evidence::read(path, budget), folder))
-                (commands(&shell_word(&path.to_string_lossy())))
+                (commands(&found.finding, &shell_word(&path.to_string_lossy())))
             }
         }
     }
@@ -75,12 +76,17 @@ fn in_folder(slug: &str, file: &std::path::Path) -> String {
     file.strip_prefix(slug).unwrap_or(file).to_string_lossy().into_owned()
 }
 
-fn commands(path: &str) -> Markup {
+/// The outputs of a case do not show what is wrong only inside it.
+fn commands(finding: &Finding, path: &str) -> Markup {
     html! {
         h3 { "Commands" }
         dl.facts {
-            dt { "run it again" } dd { code { "twinfer replay " (path) } }
-            dt { "write a bug report" } dd { code { "twinfer repro " (path) " --out bug" } }
+            @if finding.only_inside {
+                dt { "run it again" } dd { code { "twinfer check " (path) } }
+            } @else {
+                dt { "run it again" } dd { code { "twinfer replay " (path) } }
+                dt { "write a bug report" } dd { code { "twinfer repro " (path) " --out bug" } }
+            }
         }
     }
 }
