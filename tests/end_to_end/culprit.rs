@@ -290,7 +290,8 @@ fn variant_that_differs_from_a_wrong_one_is_no_finding() {
     assert_eq!(cells[..4], ["ort:cpu", executed, conforms, diverges], "{}", outcome.shown());
 }
 
-/// Outputs of which little is known do not show an error that only the whole model has. It is a finding as any other, which can be adopted.
+/// Outputs of which little is known do not show an error that only the whole model has. The model with the wrong value as an output does, and is a
+/// finding as any other.
 #[test]
 fn error_inside_the_whole_model_only_is_a_finding() {
     let model = chain("Relu");
@@ -301,19 +302,14 @@ fn error_inside_the_whole_model_only_is_a_finding() {
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
     for words in [
         "1 new finding\n",
-        r#"wrong-values: value "conv1_out": 1 of 75 elements differ"#,
+        "wrong-values: output 1: 1 of 75 elements differ",
         r#"culprit: node "conv1" (Conv); from "relu0_out" to "conv1_out"; only inside this model"#,
     ] {
         assert!(outcome.stdout.contains(words), "{words}: {}", outcome.shown());
     }
-    let found = findings_in(&model.path().join("run/findings"));
-    let [folder] = found.as_slice() else { panic!("{found:?}") };
-    let text = fs::read_to_string(folder.join("finding.json")).unwrap();
-    let finding: Finding = serde_json::from_str(&text).unwrap();
-    assert!(finding.only_inside, "{text}");
-    assert_eq!(finding.outcomes.iter().map(RepeatedOutcome::total).sum::<u32>(), 10, "{text}");
-    let folder = folder.to_str().unwrap();
-    let adopted = twinfer(&["adopt", folder, "--to", &known]).run();
+    let [folder, finding] = only_finding(&model);
+    assert!(!finding.contains("only_inside"), "{finding}");
+    let adopted = twinfer(&["adopt", &folder, "--to", &known]).run();
     assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
     for (bug, code) in [("one-element-doubled@conv1", 0), ("one-element-doubled@conv2", 1)] {
         let backend = inside(bug).unwrap();
@@ -323,25 +319,60 @@ fn error_inside_the_whole_model_only_is_a_finding() {
     }
     let backends = format!("golden,{}", inside("one-element-doubled@conv1").unwrap());
     let adopted = findings_in(Path::new(&known)).remove(0);
-    let adopted = adopted.to_str().unwrap();
-    let out = model.path().join("out").display().to_string();
-    for (command, code, words) in [
-        (vec!["check", adopted, "--backends", &backends], 0, "1 known finding"),
-        (vec!["explain", adopted, "--backends", &backends], 0, "it shows only inside the whole model"),
-        (
-            vec!["minimize", adopted, "--backends", &backends, "--out", &out],
-            1,
-            "diverges only inside this model",
-        ),
-        (vec!["repro", adopted, "--out", &out], 2, "the outputs of its model do not show"),
-    ] {
-        let outcome = twinfer(&command).run();
+    let out = |name: &str| model.path().join(name).display().to_string();
+    run_all(
+        adopted.to_str().unwrap(),
+        [
+            (vec!["check", "--backends", &backends], 0, "1 known finding"),
+            (vec!["minimize", "--backends", &backends, "--out", &out("minimal")], 1, "(nodes: 16 → 8)"),
+            (vec!["repro", "--out", &out("repro")], 0, "written to"),
+        ],
+    );
+}
+
+/// If no output shows an error inside the model, whose bounds are wider there, the finding keeps the model.
+#[test]
+fn error_that_no_output_shows_is_a_finding() {
+    let model = chain("Relu");
+    let Some(backend) = with_bugs(&model, "sums-in-half@conv6 --fewest-nodes 8") else { return };
+    let outcome = check(&model, &backend);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for words in ["1 new finding\n", r#"value "conv6_out": "#, "only inside this model"] {
+        assert!(outcome.stdout.contains(words), "{words}: {}", outcome.shown());
+    }
+    let [folder, text] = only_finding(&model);
+    let finding: Finding = serde_json::from_str(&text).unwrap();
+    assert!(finding.only_inside, "{text}");
+    assert_eq!(finding.outcomes.iter().map(RepeatedOutcome::total).sum::<u32>(), 10, "{text}");
+    let (backends, out) = (format!("golden,{backend}"), model.path().join("out").display().to_string());
+    run_all(
+        &folder,
+        [
+            (vec!["check", "--backends", &backends], 0, "1 known finding"),
+            (vec!["explain", "--backends", &backends], 0, "it shows only inside the whole model"),
+            (vec!["minimize", "--backends", &backends, "--out", &out], 1, "diverges only inside this model"),
+            (vec!["repro", "--out", &out], 2, "the outputs of its model do not show"),
+        ],
+    );
+}
+
+/// Runs commands on the finding in `folder`, which must end with these exit codes and print these words.
+fn run_all<'a>(folder: &str, commands: impl IntoIterator<Item = (Vec<&'a str>, i32, &'a str)>) {
+    for (command, code, words) in commands {
+        let outcome = twinfer(&[&command[..1], &[folder], &command[1..]].concat()).run();
         assert_eq!(outcome.code, Some(code), "{command:?}: {}", outcome.shown());
         assert!(outcome.shown().contains(words), "{command:?}: {}", outcome.shown());
     }
 }
 
-/// A generated model may be wrong only inside, too. Its finding is not minimal, and later runs know it.
+/// The folder and the text of the only finding of the last check.
+fn only_finding(model: &TempDir) -> [String; 2] {
+    let found = findings_in(&model.path().join("run/findings"));
+    let [folder] = found.as_slice() else { panic!("{found:?}") };
+    [folder.display().to_string(), fs::read_to_string(folder.join("finding.json")).unwrap()]
+}
+
+/// A generated model may be wrong only inside, too. Later runs know its finding.
 #[test]
 fn error_inside_a_generated_model_only_is_a_finding() {
     let Some(backend) = adapter("mutated_adapter.py", "--fewest-nodes 4 --bug one-element-doubled") else {
@@ -356,11 +387,10 @@ fn error_inside_a_generated_model_only_is_a_finding() {
     };
     let first = fuzz("first", &[]);
     assert_eq!(first.code, Some(1), "{}", first.shown());
-    let found = findings_in(Path::new(&known));
-    let is_inside = |path: &&PathBuf| path.to_string_lossy().contains("-wrong-values-conv-inside-");
-    let inside = found.iter().find(is_inside).expect("a finding");
-    let text = fs::read_to_string(inside.join("finding.json")).unwrap();
-    assert!(serde_json::from_str::<Finding>(&text).unwrap().only_inside, "{text}");
+    assert!(!first.stdout.contains("not investigated"), "{}", first.shown());
+    let texts = findings_in(Path::new(&known)).into_iter();
+    let mut texts = texts.map(|folder| fs::read_to_string(folder.join("finding.json")).unwrap());
+    assert!(texts.any(|text| text.contains(r#""shown": "in-place""#)), "{}", first.shown());
     let again = fuzz("again", &["--known", &known]);
     assert_eq!(again.code, Some(0), "{}", again.shown());
     assert!(again.stdout.contains("known findings\n"), "{}", again.shown());

@@ -16,6 +16,7 @@
 mod conclusion;
 mod coverage;
 mod examination;
+mod exposure;
 mod segment;
 mod structure;
 mod suspicion;
@@ -23,3 +24,4 @@ mod values;
 
 pub use conclusion::{are_unexplained, blindness, conclude, is_documented, is_exact};
 pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};
+pub use exposure::exposed;

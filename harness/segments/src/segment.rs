@@ -231,7 +231,7 @@ fn declared_as(name: &str, runs: &[&Tensor]) -> Result<ValueInfo, String> {
 }
 
 /// The output of `graph` that is called `name`, given `extents` of the inputs in each run. A model without its shape is not valid ONNX.
-fn declared_output(graph: &Graph, name: &str, extents: &[Vec<Vec<usize>>]) -> Result<ValueInfo, String> {
+pub fn declared_output(graph: &Graph, name: &str, extents: &[Vec<Vec<usize>>]) -> Result<ValueInfo, String> {
     let in_run = |extents: &Vec<Vec<usize>>| {
         let shapes = infer_shapes(graph, extents).map_err(|violation| violation.to_string())?;
         let value = shapes.get(name).ok_or_else(|| lacks(name))?;

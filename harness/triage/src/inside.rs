@@ -33,9 +33,8 @@ impl Repeater<'_> {
             };
             let info = self.workers.confirming_info();
             let mut evaluated = case.with(info, observation);
-            Scrutiny::Rounded.apply_with(info, &mut evaluated, &mut |task| {
-                observe_again(self.workers, circumstance, task)
-            })?;
+            let mut again = |task: &Task| observe_again(self.workers, circumstance, task);
+            Scrutiny::Rounded.examine(info, &mut evaluated, &mut again)?;
             repeats.push(circumstance, evaluated);
         }
         Ok(Some(repeats))

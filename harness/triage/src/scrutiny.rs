@@ -4,11 +4,11 @@ use twinfer_case::{
     Description, Divergence, Effect, Expectation, Kind, Note, Observation, Outcome, Stage, Task, VariantInfo,
     Verdict,
 };
-use twinfer_checks::Evaluated;
+use twinfer_checks::{Evaluated, golden, references};
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::{
-    Cutting, Found, Subject, are_unexplained, blindness, conclude, examine, has_segments, is_documented,
-    is_exact,
+    Cutting, Examination, Found, Subject, are_unexplained, blindness, conclude, examine, exposed,
+    has_segments, is_documented, is_exact,
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -48,24 +48,36 @@ pub enum Whole {
 
 impl Scrutiny {
     /// Judges the case of `evaluated` segment by segment if it needs that, in warm workers of its variant, and adds to its judgement what
-    /// that shows.
+    /// that shows. What shows only inside the case is looked for in outputs once more, of cases that [return values inside](exposed).
     pub fn apply(
         self,
         workers: &TriageWorkers,
         evaluated: &mut Evaluated,
     ) -> Result<Triageable, WorkerError> {
-        self.apply_with(workers.info(), evaluated, &mut |task| workers.observe_warm(task))
+        let observe = &mut |task: &Task| workers.observe_warm(task);
+        let (mut whole, Examination { mut found, others, .. }) =
+            self.examine(workers.info(), evaluated, observe)?;
+        if whole == Whole::Inside
+            && let Some(inside) = &mut found
+            && let Some(exposed) = expose(inside, evaluated, workers.info(), observe)?
+        {
+            (whole, inside.evaluated) = (Whole::Nothing, exposed);
+        }
+        let first = found.filter(|_| whole == Whole::Nothing);
+        let segments = first.into_iter().chain(others).map(Found::into_case).collect();
+        Ok(Triageable { whole, segments })
     }
 
-    /// As [`apply`](Self::apply), for the variant of `info`, which runs tasks as `observe` does.
-    pub(crate) fn apply_with(
+    /// Judges a case segment by segment if it needs that, on the variant of `info`, which runs tasks as `observe` does: what is left to triage of
+    /// the whole case, and what the segments show.
+    pub(crate) fn examine(
         self,
         info: &VariantInfo,
         evaluated: &mut Evaluated,
         observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
-    ) -> Result<Triageable, WorkerError> {
+    ) -> Result<(Whole, Examination), WorkerError> {
         let Some(graph) = self.graph_to_examine(evaluated, &info.description) else {
-            return Ok(Triageable { whole: Whole::Outputs, segments: Vec::new() });
+            return Ok((Whole::Outputs, Examination::default()));
         };
         let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
@@ -88,15 +100,14 @@ impl Scrutiny {
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
         conclude(&mut evaluated.judgement, info, &examination);
-        let (whole, first) = match examination.found {
+        let whole = match &examination.found {
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
-                (Whole::Nothing, Some(found))
+                Whole::Nothing
             }
-            Some(_) if !is_wrong => (Whole::Inside, None),
-            _ => (Whole::Outputs, None),
+            Some(_) if !is_wrong => Whole::Inside,
+            _ => Whole::Outputs,
         };
-        let segments = first.into_iter().chain(examination.others).map(Found::into_case).collect();
-        Ok(Triageable { whole, segments })
+        Ok((whole, examination))
     }
 
     /// The graph of a case that needs to be judged segment by segment. Notes what the comparison of its outputs cannot see.
@@ -117,6 +128,24 @@ impl Scrutiny {
         let graph = is_needed.then(|| PartialGraph::from(&evaluated.encoded.case.graph))?;
         has_segments(&graph).then_some(graph)
     }
+}
+
+/// A case that shows at its outputs what was `found` inside that of `evaluated`, because it returns values inside; `None` if none does.
+fn expose(
+    found: &Found,
+    evaluated: &Evaluated,
+    info: &VariantInfo,
+    observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
+) -> Result<Option<Evaluated>, WorkerError> {
+    for encoded in exposed(&evaluated.encoded.case, &found.culprit) {
+        let observation = observe(&encoded.task)?;
+        let references = references(&encoded, &golden(), info.description.arithmetic);
+        let evaluated = Evaluated::new(info, encoded, references, observation);
+        if evaluated.divergences().iter().any(Divergence::concerns_values) {
+            return Ok(Some(evaluated));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a limitation of the backend concerns the case, but not what explains its outputs.
