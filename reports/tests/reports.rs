@@ -569,7 +569,7 @@ fn runs_of_two_seeds_without_a_common_case_name_the_seeds() {
 fn cases_that_stay_open_say_why() {
     let mut report = Report::of(&fixture::events());
     assert!(Format::Terminal.render(&report).contains("1 not investigated (time budget exhausted)"));
-    let conv3 = NamedNode { name: "conv3".to_owned(), operator: "Conv".to_owned() };
+    let conv3 = NamedNode::new("conv3", "Conv", "");
     let (nodes, inputs, output) = (vec![conv3], vec!["x".to_owned()], "y".to_owned());
     let culprit = Culprit { nodes, inputs, output, shown: Shown::InPlace, behind: Vec::new() };
     let place = OpenPlace { culprit, detail: "value \"y\": 2 of 4 elements differ".to_owned(), cases: 1 };
@@ -602,7 +602,7 @@ fn report_on_a_model(notes: &[Note], verdict: &Verdict) -> Report {
 #[test]
 fn every_format_begins_with_what_was_not_compared() {
     console::set_colors_enabled(false);
-    let softmax = NamedNode { name: "sm".to_owned(), operator: "Softmax".to_owned() };
+    let softmax = NamedNode::new("sm", "Softmax", "");
     let not_judged =
         NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
     let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
@@ -653,7 +653,7 @@ fn every_format_begins_with_what_was_not_compared() {
 
 #[test]
 fn headline_says_that_backends_were_compared_with_each_other() {
-    let resize = NamedNode { name: "up".to_owned(), operator: "Resize".to_owned() };
+    let resize = NamedNode::new("up", "Resize", "");
     let reason = "golden does not support Resize".to_owned();
     let segments =
         SegmentCounts { judged: 4, not_judged: vec![NotJudged { reason, nodes: 1, first: resize }] };

@@ -18,6 +18,7 @@ if __name__ == "__main__":
     what.add_argument("--list", action="store_true", help="name all bugs")
     parser.add_argument("--node", help="the name of the node that has the bug; all nodes by default")
     parser.add_argument("--fewest-nodes", type=int, default=0, help="only models of so many nodes have the first bug")
+    parser.add_argument("--all", action="store_true", help="--fewest-nodes concerns all bugs")
     parser.add_argument("--singles", choices=["single", "half", "bfloat16", "either"],
                         help="the type in which 32-bit floats may be held, as is stated; they keep 32 bits all the same")
     arguments = parser.parse_args()
@@ -31,7 +32,7 @@ if __name__ == "__main__":
 
         def session(model):
             nodes = len(onnx.load_from_string(model).graph.node)
-            planted = bugs if nodes >= arguments.fewest_nodes else bugs[1:]
+            planted = bugs if nodes >= arguments.fewest_nodes else [] if arguments.all else bugs[1:]
             return MutatedSession(model, lambda step: [bug(step) for bug, node in planted if node in (None, step.node.name)])
 
         onnxruntime_adapter.serve(session)

@@ -19,6 +19,15 @@ const CHANNELS: usize = 3;
 
 /// A model of eight convolutions, each with the activation `relu`, which is written as the operator `activation`.
 fn chain(activation: &str) -> TempDir {
+    chain_of(8, activation)
+}
+
+/// A model so deep that little is known of its outputs.
+fn long_chain() -> TempDir {
+    chain_of(14, "Relu")
+}
+
+fn chain_of(links: usize, activation: &str) -> TempDir {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
         dtype: DataType::Float,
@@ -34,10 +43,10 @@ fn chain(activation: &str) -> TempDir {
         inputs: vec![value("x")],
         initializers: Vec::new(),
         nodes: Vec::new(),
-        outputs: vec![value("relu7_out")],
+        outputs: vec![value(&format!("relu{}_out", links - 1))],
     };
     let mut last = "x".to_owned();
-    for link in 0..8 {
+    for link in 0..links {
         let (weights, bias) = (format!("w{link}"), format!("b{link}"));
         graph.initializers.push(constant(weights.clone(), vec![CHANNELS, CHANNELS, 3, 3], link));
         graph.initializers.push(constant(bias.clone(), vec![CHANNELS], link));
@@ -166,6 +175,36 @@ fn mistake_behind_one_inside_the_model_is_a_finding() {
     assert!(dropped.ends_with(" 2 cases"), "{}", outcome.stdout);
 }
 
+/// Two mistakes may both be wrong only inside the model. That one of them is known hides the other neither in the model nor in its case.
+#[test]
+fn known_mistake_inside_the_model_hides_no_other_there() {
+    let model = long_chain();
+    let known = model.path().join("known").display().to_string();
+    let inside = |bugs: &str| with_bugs(&model, &format!("{bugs} --all --fewest-nodes 8"));
+    let Some(backend) = inside("bias-dropped@conv1") else { return };
+    assert_eq!(check(&model, &backend).code, Some(1));
+    for folder in findings_in(&model.path().join("run/findings")) {
+        let adopted = twinfer(&["adopt", folder.to_str().unwrap(), "--to", &known]).run();
+        assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
+    }
+    for (bugs, code) in [
+        ("bias-dropped@conv1", 0),
+        ("bias-dropped@conv1+negated@conv4", 1),
+        ("bias-dropped@conv1+kernel-reversed@conv8", 1),
+    ] {
+        let backend = inside(bugs).unwrap();
+        fs::remove_dir_all(model.path().join("run")).unwrap();
+        let outcome = check_knowing(&model, &backend, &["--known", &known]);
+        assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+    }
+    let folder = findings_in(Path::new(&known)).remove(0);
+    for (bugs, code) in [("bias-dropped@conv1", 0), ("kernel-reversed@conv8", 1), ("negated@conv8", 1)] {
+        let backends = format!("golden,{}", inside(bugs).unwrap());
+        let outcome = twinfer(&["check", folder.to_str().unwrap(), "--backends", &backends]).run();
+        assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+    }
+}
+
 /// With the inputs of `minimize`, those of `check`, the first wrong convolution explains the outputs of a model of which several are wrong.
 #[test]
 fn model_with_several_wrong_nodes_is_minimized_to_one() {
@@ -262,16 +301,22 @@ fn both_wrong_nodes_of_a_segment_are_named() {
 /// A known bug of all convolutions explains neither the errors of another one nor those of both together.
 #[test]
 fn explained_bug_hides_no_other() {
-    let model = chain("Relu");
-    let known = model.path().join("known").display().to_string();
-    let Some(backend) = with_bugs(&model, "bias-dropped") else { return };
-    assert_eq!(check(&model, &backend).code, Some(1));
-    fs::rename(model.path().join("run/findings"), &known).unwrap();
-    for (bugs, code) in [("bias-dropped", 0), ("bias-doubled", 1), ("bias-dropped+negated@conv4", 1)] {
-        let backend = with_bugs(&model, bugs).unwrap();
-        fs::remove_dir_all(model.path().join("run")).unwrap();
-        let outcome = check_knowing(&model, &backend, &["--known", &known]);
-        assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+    for (activation, inside) in [("Relu", ""), ("Tanh", ""), ("Tanh", " --all --fewest-nodes 8")] {
+        let model = chain(activation);
+        let known = model.path().join("known").display().to_string();
+        let with_bugs = |bugs: &str| with_bugs(&model, &format!("{bugs}{inside}"));
+        let Some(backend) = with_bugs("bias-dropped") else { return };
+        assert_eq!(check(&model, &backend).code, Some(1));
+        fs::rename(model.path().join("run/findings"), &known).unwrap();
+        // of models with other operators, only the first node is looked into inside
+        let second =
+            if inside.is_empty() { "bias-dropped+negated@conv4" } else { "bias-dropped+negated@conv0" };
+        for (bugs, code) in [("bias-dropped", 0), ("bias-doubled", 1), (second, 1)] {
+            let backend = with_bugs(bugs).unwrap();
+            fs::remove_dir_all(model.path().join("run")).unwrap();
+            let outcome = check_knowing(&model, &backend, &["--known", &known]);
+            assert_eq!(outcome.code, Some(code), "{activation}{inside} {bugs}: {}", outcome.shown());
+        }
     }
 }
 

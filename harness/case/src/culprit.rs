@@ -36,6 +36,22 @@ pub struct NamedNode {
     pub name: String,
     /// ONNX's name for its operator.
     pub operator: String,
+    /// The name of the node's first output if the node has no name, and empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+impl NamedNode {
+    /// A node with this name, operator, and first output.
+    pub fn new(name: &str, operator: &str, output: &str) -> Self {
+        let output = if name.is_empty() { output.to_owned() } else { String::new() };
+        Self { name: name.to_owned(), operator: operator.to_owned(), output }
+    }
+
+    /// Its name, or that of its first output.
+    fn place(&self) -> &str {
+        if self.name.is_empty() { &self.output } else { &self.name }
+    }
 }
 
 /// Under which conditions a segment is wrong.
@@ -72,8 +88,13 @@ pub struct NotJudged {
 }
 
 impl Culprit {
-    /// Where each wrong segment is, the culprit first: the names of its nodes without the quantizers around them, or the name of its output if
-    /// none of these nodes has one.
+    /// Whether this node is part of the segment.
+    pub fn has(&self, node: &NamedNode) -> bool {
+        self.nodes.contains(node)
+    }
+
+    /// Where each wrong segment is, the culprit first: the names of its nodes without the quantizers around them, or those of their outputs where
+    /// nodes have none.
     pub fn places(&self) -> impl Iterator<Item = BTreeSet<&str>> {
         let behind = self.behind.iter().map(|segment| place(&segment.nodes, &segment.output));
         iter::once(place(&self.nodes, &self.output)).chain(behind)
@@ -89,8 +110,7 @@ fn named(nodes: &[NamedNode]) -> impl Iterator<Item = &NamedNode> {
 }
 
 fn place<'a>(nodes: &'a [NamedNode], output: &'a str) -> BTreeSet<&'a str> {
-    let names: BTreeSet<_> =
-        named(nodes).map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let names: BTreeSet<_> = named(nodes).map(NamedNode::place).filter(|name| !name.is_empty()).collect();
     if names.is_empty() { BTreeSet::from([output]) } else { names }
 }
 
@@ -135,9 +155,35 @@ impl fmt::Display for WrongSegment {
 
 impl fmt::Display for NamedNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name.as_str() {
-            "" => write!(f, "{} (unnamed)", self.operator),
-            name => write!(f, "{name:?} ({})", self.operator),
+        match (self.name.as_str(), self.output.as_str()) {
+            ("", "") => write!(f, "{} (unnamed)", self.operator),
+            ("", output) => write!(f, "{} to {output:?}", self.operator),
+            (name, _) => write!(f, "{name:?} ({})", self.operator),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_without_names_are_named_by_their_outputs() {
+        let nodes = vec![
+            NamedNode::new("", "DequantizeLinear", "c6_dq"),
+            NamedNode::new("", "Conv", "c6"),
+            NamedNode::new("relu6", "Relu", "r6"),
+        ];
+        let behind = WrongSegment { nodes, output: "r6".to_owned() };
+        assert_eq!(behind.to_string(), r#"Conv to "c6" + "relu6" (Relu)"#);
+        let culprit = Culprit {
+            nodes: vec![NamedNode::new("", "Conv", "c3")],
+            inputs: Vec::new(),
+            output: "c3".to_owned(),
+            shown: Shown::Alone,
+            behind: vec![behind],
+        };
+        let places: Vec<_> = culprit.places().collect();
+        assert_eq!(places, [BTreeSet::from(["c3"]), BTreeSet::from(["c6", "relu6"])]);
     }
 }

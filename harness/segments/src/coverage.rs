@@ -55,7 +55,7 @@ impl Coverage {
                 (Some(_), Some(reason)) => reason.clone(),
                 (Some(_), None) => "no output depends on it".to_owned(),
             };
-            let node = NamedNode { name: node.name().to_owned(), operator: node.op_type().to_owned() };
+            let node = NamedNode::new(node.name(), node.op_type(), "");
             counts.skip(&reason, node);
         }
         counts

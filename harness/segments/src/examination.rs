@@ -49,7 +49,7 @@ pub struct Examination {
     pub counts: SegmentCounts,
     /// The first segment that is wrong, if one is.
     pub found: Option<Found>,
-    /// Segments behind it that are wrong for other reasons, each as a model of its own.
+    /// Segments behind it that are wrong for other reasons, as models of their own or only inside the whole model.
     pub others: Vec<Found>,
 }
 
@@ -228,7 +228,8 @@ impl<'a, E> Examiner<'a, '_, E> {
         self.record_judgement(&segment, conforms).then_some(segment)
     }
 
-    /// The segments of `behind` that are wrong as models of their own, each for another reason than `first` and those before it.
+    /// The segments of `behind` that are wrong as models of their own or, if they are right so, inside the whole model: each for another reason than
+    /// `first` and those before it.
     fn wrong_otherwise(
         &mut self,
         first: &Found,
@@ -239,17 +240,38 @@ impl<'a, E> Examiner<'a, '_, E> {
         for segment in behind.iter().take(self.subject.looked_into) {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
+            let other = match case.judge_observation(self.subject.info, observation) {
+                SegmentVerdict::Wrong(alone) => Some(Found::alone(segment, *alone)),
+                SegmentVerdict::Conforms => self.found_in_place(segment, &case, values),
+                SegmentVerdict::NotJudged(_) => None,
+            };
             // a segment may also be refused as a model of its own, which says nothing about the model
-            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation)
-                && alone.divergences().iter().any(Divergence::concerns_values)
+            let concerns_values =
+                |found: &Found| found.evaluated.divergences().iter().any(Divergence::concerns_values);
+            if let Some(other) = other.filter(concerns_values)
+                && !iter::once(first).chain(&others).any(|found| found.resembles(&other))
             {
-                let other = Found::alone(segment, *alone);
-                if !iter::once(first).chain(&others).any(|found| found.resembles(&other)) {
-                    others.push(other);
-                }
+                others.push(other);
             }
         }
         Ok(others)
+    }
+
+    /// What a segment that is right as a model of its own shows inside the whole model; `None` if nothing.
+    fn found_in_place(
+        &self,
+        segment: &Segment<'a>,
+        case: &SegmentCase,
+        values: &Values<'_>,
+    ) -> Option<Found> {
+        let observed = values.of(segment.output)?;
+        match case.judge(self.subject.info, self.arithmetic, &observed) {
+            SegmentVerdict::Wrong(evaluated) => {
+                let culprit = segment.culprit(Shown::InPlace);
+                Some(Found { culprit, evaluated: *evaluated, stands_alone: false })
+            }
+            SegmentVerdict::Conforms | SegmentVerdict::NotJudged(_) => None,
+        }
     }
 
     /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.

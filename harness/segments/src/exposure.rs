@@ -72,7 +72,7 @@ mod tests {
     }
 
     fn outputs_exposing(output: &str) -> Vec<Vec<String>> {
-        let node = NamedNode { name: "r0".to_owned(), operator: "Relu".to_owned() };
+        let node = NamedNode::new("r0", "Relu", "a");
         let (nodes, inputs, output) = (vec![node], vec!["x".to_owned()], output.to_owned());
         let culprit = Culprit { nodes, inputs, output, shown: Shown::InPlace, behind: Vec::new() };
         let names = |encoded: Arc<EncodedCase>| {

@@ -25,3 +25,4 @@ mod values;
 pub use conclusion::{are_unexplained, blindness, conclude, is_documented, is_exact};
 pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};
 pub use exposure::exposed;
+pub use segment::named;

@@ -216,7 +216,7 @@ fn observation_of(outputs: &[&Tensor]) -> Observation {
 
 /// A node by its names.
 pub fn named(node: &Node) -> NamedNode {
-    NamedNode { name: node.name.clone(), operator: node.op.op_type().to_owned() }
+    NamedNode::new(&node.name, node.op.op_type(), node.outputs.first().map_or("", String::as_str))
 }
 
 /// A graph input that takes a tensor of every run.

@@ -2,20 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use twinfer_case::{Case, NamedNode};
+use twinfer_case::{Case, Culprit};
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
+use twinfer_segments::named;
 
 /// The properties that distinguish one bug from another in a minimal case: its operators, the attributes that are not at their
 /// defaults, and whether it is dynamic, in 16-bit floats, or of several runs. Sorted, without duplicates.
 pub fn classes(case: &Case) -> Vec<String> {
-    let mut classes = BTreeSet::new();
-    for node in &case.graph.nodes {
-        classes.insert(node.op.op_type().to_owned());
-        classes.extend(window_classes(&node.op).into_iter().map(str::to_owned));
-        if node.op.is_convolution() {
-            classes.extend(operand_classes(&case.graph, node).into_iter().map(str::to_owned));
-        }
-    }
+    let mut classes = classes_of(&case.graph, case.graph.nodes.iter());
     if case.runs.len() > 1 {
         classes.insert("several-runs".to_owned());
     }
@@ -40,10 +34,25 @@ pub fn classes(case: &Case) -> Vec<String> {
 /// The class of what is wrong only inside a case.
 const INSIDE: &str = "inside";
 
-/// The classes of a segment with these nodes that is wrong only inside a case, which no smaller case shows: its operators, and that it is so.
-pub fn classes_inside<'a>(nodes: impl Iterator<Item = &'a NamedNode>) -> Vec<String> {
-    let operators: BTreeSet<_> = nodes.map(|node| node.operator.clone()).collect();
-    operators.into_iter().chain([INSIDE.to_owned()]).collect()
+/// The classes of the culprit that is wrong only inside a case, which no smaller case shows: those of its nodes, and that it is so.
+pub fn classes_inside(case: &Case, culprit: &Culprit) -> Vec<String> {
+    let nodes = case.graph.nodes.iter().filter(|node| culprit.has(&named(node)));
+    let mut classes = classes_of(&case.graph, nodes);
+    classes.insert(INSIDE.to_owned());
+    classes.into_iter().collect()
+}
+
+/// The operators of some nodes of a graph, and those of their attributes and operands that are not at their defaults.
+fn classes_of<'a>(graph: &Graph, nodes: impl Iterator<Item = &'a Node>) -> BTreeSet<String> {
+    let mut classes = BTreeSet::new();
+    for node in nodes {
+        classes.insert(node.op.op_type().to_owned());
+        classes.extend(window_classes(&node.op).into_iter().map(str::to_owned));
+        if node.op.is_convolution() {
+            classes.extend(operand_classes(graph, node).into_iter().map(str::to_owned));
+        }
+    }
+    classes
 }
 
 /// Whether classes are those of something that is wrong only inside a case.

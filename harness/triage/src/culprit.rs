@@ -1,7 +1,7 @@
 //! The segment of a finding's case that is wrong.
 
-use twinfer_case::{Case, Culprit, Divergence, NamedNode, Shown, Trigger};
-use twinfer_onnx::Node;
+use twinfer_case::{Case, Culprit, Divergence, Shown, Trigger};
+use twinfer_segments::named;
 use twinfer_triggers::{describe, satisfies};
 use twinfer_workers::TriageWorkers;
 
@@ -42,13 +42,8 @@ pub fn add(
 fn may_hold_at(trigger: &Trigger, culprit: &Culprit, case: &Case) -> bool {
     let described = case.graph.nodes.iter().zip(describe(case));
     let of_culprit: Vec<_> =
-        described.filter(|(node, _)| has(culprit, node)).map(|(_, described)| described).collect();
+        described.filter(|(node, _)| culprit.has(&named(node))).map(|(_, described)| described).collect();
     culprit.shown != Shown::Alone || of_culprit.is_empty() || satisfies(&of_culprit, trigger)
-}
-
-fn has(culprit: &Culprit, node: &Node) -> bool {
-    let is_same = |named: &NamedNode| named.name == node.name && named.operator == node.op.op_type();
-    culprit.nodes.iter().any(is_same)
 }
 
 fn of_minimal(confirmed: &Confirmed, workers: &TriageWorkers) -> Result<Option<Culprit>, TriageError> {
@@ -59,7 +54,9 @@ fn of_minimal(confirmed: &Confirmed, workers: &TriageWorkers) -> Result<Option<C
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Axes, Expectation, Fact, Quantity, Relation, Request, Run, Tally, TensorSource};
+    use twinfer_case::{
+        Axes, Expectation, Fact, NamedNode, Quantity, Relation, Request, Run, Tally, TensorSource,
+    };
     use twinfer_onnx::{Conv, DataType, Graph, Initializer, Node, Op, Tensor, ValueInfo};
 
     use super::*;
@@ -106,7 +103,7 @@ mod tests {
             missing: tally,
             shown: None,
         };
-        let node = NamedNode { name: node.to_owned(), operator: "Conv".to_owned() };
+        let node = NamedNode::new(node, "Conv", "");
         let (inputs, output) = (Vec::new(), String::new());
         let culprit = Culprit { nodes: vec![node], inputs, output, shown, behind: Vec::new() };
         may_hold_at(&trigger, &culprit, &case())

@@ -65,6 +65,17 @@ impl<'a> Recognition<'a> {
         places.filter(|place: &Place| place.is_disjoint(&elsewhere)).chain(first_place(finding)).collect()
     }
 
+    /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it. A case that has no segments does not tell.
+    pub fn is_at_places_of(&self, finding: &Finding, places: &BTreeSet<Place>, known: &Finding) -> bool {
+        let Some(first) = first_place(finding).filter(|_| !known.places().is_empty()) else { return true };
+        // findings of campaigns do not list what is wrong behind the first node
+        if finding.is_unexplained() && !known.wrong_at.is_empty() {
+            unlisted(places, &[known]).is_empty()
+        } else {
+            first.iter().any(|name| known.places().contains(name.as_str()))
+        }
+    }
+
     /// Whether a finding that shows at `places` is known. One that nothing explains is if known findings with its signature list all these
     /// places, or if one that lists none has its case; any other is by its signature alone.
     pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
@@ -118,7 +129,7 @@ mod tests {
     const VARIANT: &str = "ort:cpu";
 
     fn node(name: &str) -> NamedNode {
-        NamedNode { name: name.to_owned(), operator: "Conv".to_owned() }
+        NamedNode::new(name, "Conv", "")
     }
 
     /// Wrong values of the first of these nodes, with the others wrong behind it; of no node if there are none.

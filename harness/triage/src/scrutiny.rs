@@ -63,9 +63,15 @@ impl Scrutiny {
         {
             (whole, inside.evaluated) = (Whole::Nothing, exposed);
         }
-        let first = found.filter(|_| whole == Whole::Nothing);
-        let segments = first.into_iter().chain(others).map(Found::into_case).collect();
-        Ok(Triageable { whole, segments })
+        let mut segments: Vec<_> = found.filter(|_| whole == Whole::Nothing).into_iter().collect();
+        for other in others {
+            if other.stands_alone {
+                segments.push(other);
+            } else if let Some(exposed) = expose(&other, evaluated, workers.info(), observe)? {
+                segments.push(Found { evaluated: exposed, ..other });
+            }
+        }
+        Ok(Triageable { whole, segments: segments.into_iter().map(Found::into_case).collect() })
     }
 
     /// Judges a case segment by segment if it needs that, on the variant of `info`, which runs tasks as `observe` does: what is left to triage of

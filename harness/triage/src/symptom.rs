@@ -56,11 +56,12 @@ impl Symptom {
         Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored, inside: None }
     }
 
-    /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The operators of
+    /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The classes of
     /// the segment identify it, as nothing smaller than the case shows it.
     pub(crate) fn inside(divergence: &Divergence, evaluated: &Evaluated) -> Self {
-        let nodes = divergence.culprit.iter().flat_map(|culprit| &culprit.nodes);
-        Self { inside: Some(classes_inside(nodes)), ..Self::of(divergence, evaluated) }
+        let culprit = divergence.culprit.as_ref();
+        let inside = culprit.map(|culprit| classes_inside(&evaluated.encoded.case, culprit));
+        Self { inside, ..Self::of(divergence, evaluated) }
     }
 
     /// Whether only judging segments inside the whole case shows it.

@@ -6,13 +6,13 @@ use std::{
 
 use clap::Args;
 use twinfer_case::{Ending, TrustedVariant, VariantRecord, Verdict};
-use twinfer_store::Recording;
+use twinfer_store::{Recording, read_finding};
 use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
     Exit, Failure,
     finding_folder::{ensure_case, ensure_finding_folder},
-    output::line,
+    output::{line, note},
     paint,
     recorded::RecordedArguments,
     sanitizer, targets,
@@ -51,6 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         )));
     }
     replays.iter().for_each(print);
+    if read_finding(&arguments.finding)?.is_some_and(|finding| finding.only_inside) {
+        let folder = arguments.finding.display();
+        note!(
+            "the outputs, which were replayed, do not show this finding: `twinfer check {folder}` judges the values inside"
+        );
+    }
     Ok(if replays.iter().all(|replay| replay.recurs) { Exit::Conforms } else { Exit::Findings })
 }
 

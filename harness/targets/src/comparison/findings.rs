@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use twinfer_case::{
-    CaseSize, Cause, Divergence, Event, FINDING_FORMAT, Finding, Kind, Libraries, RepeatedOutcome, Signature,
-    Task, VariantInfo, VariantRecord,
+    CaseSize, Cause, Diagnosis, Divergence, Event, FINDING_FORMAT, Finding, Kind, Libraries, RepeatedOutcome,
+    Signature, Task, VariantInfo, VariantRecord,
 };
 use twinfer_checks::{Evaluated, expected_outputs};
 use twinfer_onnx::{Interface, Tensor};
@@ -165,8 +165,8 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// The signature of a divergence. Nothing is minimized, so the operators of the culprit distinguish one bug from another, or those
-    /// of the whole model if there is no culprit.
+    /// The signature of a divergence. Nothing is minimized, so what explains the culprit distinguishes one bug from another, or else the operators
+    /// of the culprit, or those of the whole model if there is no culprit.
     fn signature(&self, info: &VariantInfo, lead: &Divergence) -> Signature {
         let operators: BTreeSet<_> = match &lead.culprit {
             Some(culprit) => culprit.nodes.iter().map(|node| node.operator.clone()).collect(),
@@ -175,11 +175,17 @@ impl<'a> Findings<'a> {
         if lead.kind == Kind::Unstable {
             return Signature::unstable(info.variant.backend.clone(), operators.into_iter().collect());
         }
+        let mutants = explanations(lead);
+        let cause = if mutants.is_empty() || lead.kind.varies() {
+            Cause::Graph(operators.into_iter().collect())
+        } else {
+            Cause::Diagnosis(mutants)
+        };
         Signature {
             backend: info.variant.backend.clone(),
             stage: lead.stage,
             kind: lead.kind,
-            cause: Cause::Graph(operators.into_iter().collect()),
+            cause,
             error: None,
         }
     }
@@ -197,7 +203,7 @@ impl<'a> Findings<'a> {
             kind: signature.kind,
             stage: signature.stage,
             signature,
-            diagnosis: Vec::new(),
+            diagnosis: record.verdict.divergences().first().map(explanations).unwrap_or_default(),
             graph: self.interface.operators.join("; "),
             divergences: record.verdict.divergences().to_vec(),
             seen_in: vec![sighting(info)],
@@ -225,4 +231,10 @@ impl<'a> Findings<'a> {
             runs: task.runs.len(),
         }
     }
+}
+
+/// The mutants that explain a divergence; empty if none does.
+fn explanations(divergence: &Divergence) -> Vec<String> {
+    let mutants = divergence.diagnosis.iter().flat_map(Diagnosis::mutant_names);
+    mutants.map(str::to_owned).collect()
 }

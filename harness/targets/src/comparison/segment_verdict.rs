@@ -25,5 +25,6 @@ pub fn judge_with(
     };
     conclude(&mut judgement, workers.info(), &examination);
     Judgement { verdict: record.verdict, notes: record.notes, compared: record.compared } = judgement;
-    Ok(examination.found.into_iter().chain(examination.others).collect())
+    let others = examination.others.into_iter().filter(|other| other.stands_alone);
+    Ok(examination.found.into_iter().chain(others).collect())
 }

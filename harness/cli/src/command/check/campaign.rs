@@ -1,6 +1,6 @@
 //! A campaign over given cases instead of generated ones.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
@@ -67,22 +67,30 @@ pub fn run(
         progress.on_event(event);
         report.on_event(event);
     })?;
-    recognize(&mut report, &CheckedRun { records: &records, outputs: &outputs, directory }, &known)?;
+    let run = CheckedRun { records: &records, outputs: &outputs, directory };
+    let elsewhere = recognize(&mut report, &run, &known, finding)?;
     if let Some(checked) = finding {
-        recognize_checked(&mut report, &records, checked);
+        recognize_checked(&mut report, &records, checked, &elsewhere);
     }
     Ok(report)
 }
 
-/// Marks the findings of `report` that `checked` records as known, and counts the cases of `records` that show it as compared.
-fn recognize_checked(report: &mut Report, records: &[CaseRecord], checked: &Finding) {
+/// Marks the findings of `report` that `checked` records as known, unless they show `elsewhere`, and counts the cases of `records` that show them
+/// as compared.
+fn recognize_checked(
+    report: &mut Report,
+    records: &[CaseRecord],
+    checked: &Finding,
+    elsewhere: &BTreeSet<String>,
+) {
     let is_recorded = |found: &ReportedFinding| {
         // the minimal case of a finding that a segment shows is that segment
         let is_shown =
             |record: &CaseRecord| record.case == checked.case && record.findings.contains(&found.slug);
-        checked.recurs_as(&found.finding)
+        let is_it = checked.recurs_as(&found.finding)
             || checked.lists_beside(&found.finding)
-            || checked.signature == found.finding.signature && records.iter().any(is_shown)
+            || checked.signature == found.finding.signature && records.iter().any(is_shown);
+        is_it && !elsewhere.contains(&found.slug)
     };
     for found in report.findings.iter().filter(|found| found.new && is_recorded(found)) {
         let slug = found.finding.signature.slug();
@@ -112,7 +120,7 @@ pub fn compare(
         report.on_event(event);
     })?;
     let outputs = outputs(&opaque.interface.outputs);
-    recognize(&mut report, &CheckedRun { records: &records, outputs: &outputs, directory }, known)?;
+    recognize(&mut report, &CheckedRun { records: &records, outputs: &outputs, directory }, known, None)?;
     Ok(report)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use twinfer_case::CaseRecord;
+use twinfer_case::{CaseRecord, Finding};
 use twinfer_reports::Report;
 use twinfer_store::{FindingsFolder, RunDirectory};
 use twinfer_triage::{Place, Recognition, Recognized};
@@ -20,21 +20,29 @@ pub struct CheckedRun<'a> {
 }
 
 /// Marks the findings of a run that are in one of these folders as known, and notes in each of the others that nothing explains where the model
-/// is wrong.
-pub fn recognize(report: &mut Report, run: &CheckedRun<'_>, folders: &[PathBuf]) -> Result<(), Failure> {
+/// is wrong. Returns the names of those that show elsewhere than `checked`, the finding whose case was run.
+pub fn recognize(
+    report: &mut Report,
+    run: &CheckedRun<'_>,
+    folders: &[PathBuf],
+    checked: Option<&Finding>,
+) -> Result<BTreeSet<String>, Failure> {
     let mut known = Vec::new();
     for folder in folders {
         known.extend(FindingsFolder::at(folder).findings()?);
     }
     let found: Vec<_> = report.findings.iter().map(|found| found.finding.clone()).collect();
     let recognition = Recognition::new(&found, &known, run.records, run.outputs);
-    let mut recognized = BTreeSet::new();
+    let (mut recognized, mut elsewhere) = (BTreeSet::new(), BTreeSet::new());
     for found in report.findings.iter_mut().filter(|found| found.new) {
         let places = recognition.places(&found.finding);
         match recognition.recognize(&found.finding, &places) {
             Recognized::New => {}
             Recognized::Known => _ = recognized.insert(found.slug.clone()),
             Recognized::Elsewhere(places) => note_resemblance(&found.slug, &places),
+        }
+        if checked.is_some_and(|checked| !recognition.is_at_places_of(&found.finding, &places, checked)) {
+            elsewhere.insert(found.slug.clone());
         }
         if found.finding.is_unexplained() {
             let names: BTreeSet<_> = places.into_iter().flatten().collect();
@@ -43,7 +51,7 @@ pub fn recognize(report: &mut Report, run: &CheckedRun<'_>, folders: &[PathBuf])
         }
     }
     report.mark_known(|found| recognized.contains(&found.slug));
-    Ok(())
+    Ok(elsewhere)
 }
 
 /// Says where a new finding shows that resembles a known one, and how both become one.
