@@ -308,7 +308,7 @@ fn explained_bug_hides_no_other() {
         let Some(backend) = with_bugs("bias-dropped") else { return };
         assert_eq!(check(&model, &backend).code, Some(1));
         fs::rename(model.path().join("run/findings"), &known).unwrap();
-        // of models with other operators, only the first node is looked into inside
+        // in a model with other operators, only the first wrong node is found if no node is wrong by itself
         let second =
             if inside.is_empty() { "bias-dropped+negated@conv4" } else { "bias-dropped+negated@conv0" };
         for (bugs, code) in [("bias-dropped", 0), ("bias-doubled", 1), (second, 1)] {

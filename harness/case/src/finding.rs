@@ -97,7 +97,7 @@ impl Finding {
         self.case == shown.case && shown.divergences.first().is_some_and(is_listed)
     }
 
-    /// Whether outputs are wrong, and nothing explains them.
+    /// Whether the finding is about wrong outputs or values inside that nothing explains.
     pub fn is_unexplained(&self) -> bool {
         matches!(self.signature.cause, Cause::Graph(_))
             && self.divergences.first().is_some_and(Divergence::concerns_values)

@@ -7,8 +7,8 @@ use twinfer_onnx::PartialGraph;
 
 use crate::{segment::declared_output, structure::Structure};
 
-/// `case` with the output of the culprit as a further output, and with all values that are observed to find a culprit: their outputs may show
-/// what is wrong only inside `case`. A variant that shows it in one of them shows it without returning intermediate values.
+/// Cases that may show at their outputs what is wrong only inside `case`: first `case` with the output of the culprit as a further output, then with
+/// all values that are observed to find a culprit.
 pub fn exposed<'a>(case: &'a Case, culprit: &'a Culprit) -> impl Iterator<Item = Arc<EncodedCase>> + use<'a> {
     let graph = PartialGraph::from(&case.graph);
     let observed = Structure::of(&graph).boundaries().into_iter().map(str::to_owned);
@@ -17,13 +17,13 @@ pub fn exposed<'a>(case: &'a Case, culprit: &'a Culprit) -> impl Iterator<Item =
     sets.into_iter().filter_map(|values| EncodedCase::encode(exposing(case, &values)?).ok())
 }
 
-/// Those of these values that are no outputs of `case`.
+/// The values that are not outputs of `case` already.
 fn inside(case: &Case, values: impl IntoIterator<Item = String>) -> Vec<String> {
     let is_output = |value: &String| case.graph.outputs.iter().any(|output| output.name == *value);
     values.into_iter().filter(|value| !is_output(value)).collect()
 }
 
-/// `case` with these values as further outputs; `None` if one has no shape that holds in every run, or if there are none.
+/// `case` with these values as further outputs; `None` if there are none, or if one of them has no shape that holds in every run.
 fn exposing(case: &Case, values: &[String]) -> Option<Case> {
     let extents = |run: &Run| run.inputs.iter().map(|input| input.shape().to_vec()).collect();
     let extents: Vec<Vec<Vec<usize>>> = case.runs.iter().map(extents).collect();

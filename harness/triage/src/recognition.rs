@@ -244,4 +244,21 @@ mod tests {
         let other_case = Finding { case: CaseHash::over(&[], &request, &[]), ..unlocated.clone() };
         assert_eq!(recognized(&[other_case], &[&unlocated], &[]), elsewhere(&["y"]));
     }
+
+    #[test]
+    fn case_of_a_finding_tells_only_the_nodes_that_it_lists() {
+        let is_at = |known: &Finding, found: &Finding, nodes: &[&str]| {
+            let (records, outputs) = ([shows(&[found], nodes)], ["y".to_owned()]);
+            let recognition = Recognition::new([found], &[], &records, &outputs);
+            recognition.is_at_places_of(found, &recognition.places(found), known)
+        };
+        let known = finding(&[], &["c3"]);
+        assert!(is_at(&known, &finding(&[], &["c3"]), &["c3", "c5"]), "campaigns list the first node");
+        assert!(!is_at(&known, &finding(&[], &["c4"]), &["c4"]));
+        assert!(is_at(&known, &finding(&["bias-dropped"], &["c3"]), &["c3"]), "a later version explains it");
+        assert!(!is_at(&known, &finding(&["bias-dropped"], &["c4"]), &["c4"]));
+        assert!(is_at(&known, &finding(&[], &[]), &[]), "the case has no segments");
+        let listed = Finding { wrong_at: vec!["c3".to_owned()], ..known };
+        assert!(!is_at(&listed, &finding(&[], &["c3"]), &["c3", "c5"]));
+    }
 }

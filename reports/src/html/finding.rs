@@ -76,7 +76,7 @@ fn in_folder(slug: &str, file: &std::path::Path) -> String {
     file.strip_prefix(slug).unwrap_or(file).to_string_lossy().into_owned()
 }
 
-/// The outputs of a case do not show what is wrong only inside it.
+/// What to run for a finding. The outputs of its case do not show a value that is wrong only inside, so `replay` and `repro` would not either.
 fn commands(finding: &Finding, path: &str) -> Markup {
     html! {
         h3 { "Commands" }
