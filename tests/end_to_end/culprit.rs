@@ -399,6 +399,24 @@ fn error_that_no_output_shows_is_a_finding() {
             (vec!["repro", "--out", &out], 2, "the outputs of its model do not show"),
         ],
     );
+    listed_issue_is_looked_for_inside(&model, Path::new(&folder));
+}
+
+/// A campaign that does not show a listed issue runs the model of its finding, and judges the values inside.
+fn listed_issue_is_looked_for_inside(model: &TempDir, finding: &Path) {
+    let path = |name: &str| model.path().join(name).display().to_string();
+    let name = finding.file_name().unwrap().display();
+    let issue = format!("[[known]]\nfinding = \"{name}\"\nreason = \"on purpose\"\n");
+    fs::write(path("twinfer.toml"), issue).unwrap();
+    let known = finding.parent().unwrap().to_str().unwrap();
+    for (bug, state) in [("sums-in-half@conv6", "known"), ("sums-in-half@conv99", "fixed")] {
+        let backends = format!("golden,{}", with_bugs(model, &format!("{bug} --fewest-nodes 8")).unwrap());
+        let (config, out) = (path("twinfer.toml"), path(bug));
+        let campaign = ["fuzz", "--family", "conv", "--cases", "4", "--config", &config, "--out", &out];
+        let outcome = twinfer(&[&campaign[..], &["--backends", &backends, "--known", known]].concat()).run();
+        assert_eq!(outcome.code, Some(0), "{bug}: {}", outcome.shown());
+        assert!(outcome.stdout.contains(&format!("{state:<9} {name}")), "{bug}: {}", outcome.shown());
+    }
 }
 
 /// Runs commands on the finding in `folder`, which must end with these exit codes and print these words.

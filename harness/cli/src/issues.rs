@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use twinfer_case::{
-    Divergence, Finding, Kind, Signature, Trust, TrustedVariant, Variant, VariantInfo, VariantRecord, Verdict,
+    Divergence, Finding, Kind, Note, Signature, Trust, TrustedVariant, Variant, VariantInfo, VariantRecord, Verdict,
 };
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report, ReportedFinding};
@@ -111,7 +111,6 @@ fn rerun_state(finding: &Finding, records: &[VariantRecord]) -> IssueState {
     let is_certain = !finding.kind.varies()
         && finding.kind != Kind::Disagree
         && !finding.only_poisoned
-        && !finding.only_inside
         && !records.is_empty();
     if is_certain && records.iter().all(|record| is_right(finding, record)) {
         IssueState::Fixed
@@ -129,7 +128,14 @@ fn shows(finding: &Finding, record: &VariantRecord) -> bool {
 /// Whether a variant conforms where `finding` says that it did not: in the same stage, or by a refusal that was missing.
 fn is_right(finding: &Finding, record: &VariantRecord) -> bool {
     let is_far_enough = record.stage >= finding.stage || finding.kind == Kind::AcceptsInvalid;
-    record.verdict == Verdict::Conforms && record.is_compared() && is_far_enough
+    let is_judged = record.is_compared() && (!finding.only_inside || is_judged_inside(record));
+    record.verdict == Verdict::Conforms && is_judged && is_far_enough
+}
+
+/// Whether every node of the case was judged by itself.
+fn is_judged_inside(record: &VariantRecord) -> bool {
+    let is_whole = |note: &Note| matches!(note, Note::Segments(counts) if counts.not_judged.is_empty());
+    record.notes.iter().any(is_whole)
 }
 
 /// The variants of the campaign whose backend the issue concerns, in versions that the issue is listed for.
@@ -144,7 +150,7 @@ fn concerned<'a>(report: &'a Report, issue: &'a KnownIssue) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use twinfer_case::{Blame, Outcome, Stage};
+    use twinfer_case::{Blame, NamedNode, NotJudged, Outcome, SegmentCounts, Stage};
 
     use super::*;
 
@@ -208,11 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn right_outputs_do_not_fix_what_shows_only_inside_the_model() {
-        let conforms = || record(Stage::Execute, true, Verdict::Conforms);
+    fn right_values_inside_the_model_fix_what_shows_only_there() {
+        let conforms = |notes| VariantRecord { notes, ..record(Stage::Execute, true, Verdict::Conforms) };
+        let node = NamedNode { name: "n".to_owned(), operator: "Tanh".to_owned(), output: String::new() };
+        let not_judged = NotJudged { reason: "golden does not support Tanh".to_owned(), nodes: 1, first: node };
+        let segments = |not_judged| Note::Segments(SegmentCounts { judged: 3, not_judged });
         let inside = Finding { only_inside: true, ..finding(Kind::WrongValues) };
-        assert_eq!(rerun_state(&inside, &[conforms()]), IssueState::NotShown);
-        assert_eq!(rerun_state(&finding(Kind::WrongValues), &[conforms()]), IssueState::Fixed);
+        let state = |notes| rerun_state(&inside, &[conforms(notes)]);
+        assert_eq!(state(vec![]), IssueState::NotShown);
+        assert_eq!(state(vec![segments(vec![not_judged])]), IssueState::NotShown);
+        assert_eq!(state(vec![segments(vec![])]), IssueState::Fixed);
+        assert_eq!(rerun_state(&finding(Kind::WrongValues), &[conforms(vec![])]), IssueState::Fixed);
     }
 
     #[test]

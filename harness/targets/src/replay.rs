@@ -7,6 +7,7 @@ use twinfer_case::{
 };
 use twinfer_checks::{Evaluated, references};
 use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding};
+use twinfer_triage::Scrutiny;
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets, case::read_case};
@@ -56,11 +57,17 @@ impl Targets {
         Ok(replays)
     }
 
-    /// Runs the case of the finding in `folder` on every variant under test, after the cases that it needs before it, whatever is recorded.
+    /// Runs the case of the finding in `folder` on every variant under test, after the cases that it needs before it, whatever is recorded. A
+    /// case that shows its finding only inside is judged segment by segment.
     pub fn rerun(&self, folder: &Path) -> Result<Vec<VariantRecord>, TargetError> {
         let (case, history) = (read_case(folder)?, read_history(folder)?);
+        let shows_inside = read_finding(folder)?.is_some_and(|finding| finding.only_inside);
         let rerun = |workers: &TriageWorkers| {
-            Ok(self.evaluate_after(workers, &history, &case)?.record(workers.info()))
+            let mut evaluated = self.evaluate_after(workers, &history, &case)?;
+            if shows_inside {
+                Scrutiny::Rounded.apply(workers, &mut evaluated)?;
+            }
+            Ok(evaluated.record(workers.info()))
         };
         self.variants.iter().map(rerun).collect()
     }
