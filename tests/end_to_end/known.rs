@@ -86,6 +86,29 @@ fn check_fails_for_findings_that_are_not_known_only() {
     assert!(known.stdout.starts_with("1 known finding\n"), "{}", known.stdout);
 }
 
+#[test]
+fn all_findings_of_run_are_adopted_at_once() {
+    let (earlier, _) = fuzz("", Path::new(no_findings()));
+    let run = earlier.path().join("run");
+    let all = findings(&run);
+    let path = |name: &str| earlier.path().join(name);
+    let each: Vec<_> = fs::read_dir(run.join("findings")).unwrap().map(|one| one.unwrap().path()).collect();
+    assert!(each.len() > all.len(), "recordings lie beside the findings");
+    for (given, to) in [(vec![run.clone()], "run"), (vec![run.join("findings")], "folder"), (each, "each")] {
+        let given: Vec<_> = given.iter().map(|path| text(path)).collect();
+        let to = path(&format!("adopted-from-{to}"));
+        let adopted = twinfer(&[&["adopt"][..], &given, &["--to", text(&to)]].concat()).run();
+        assert_eq!(adopted.code, Some(0), "{}", adopted.shown());
+        let mut kept: Vec<_> = fs::read_dir(to).unwrap().map(|one| one.unwrap().path()).collect();
+        kept.retain(|path| path.join("finding.json").is_file());
+        assert_eq!(kept.len(), all.len());
+    }
+    let folder = path("nothing");
+    fs::create_dir(&folder).unwrap();
+    let adopted = twinfer(&["adopt", text(&folder)]).run();
+    assert_eq!(adopted.code, Some(2), "{}", adopted.shown());
+}
+
 fn merge(out: &TempDir, configuration: &str) -> Outcome {
     let (whole, file) = (tempfile::tempdir().unwrap(), out.path().join("issues.toml"));
     fs::write(&file, configuration).unwrap();

@@ -10,25 +10,32 @@ use crate::twinfer;
 /// A stored finding of ONNX Runtime.
 const FINDING: &str = "ort-cpu-parse-crash-convtranspose-0c8bd0e2";
 
-/// A folder with a copy of a finding whose recording names other variants, and with the file that their code would write.
+/// A folder with a copy of a finding that was seen in other variants, and with the file that their code would write.
 struct Received {
     folder: tempfile::TempDir,
 }
 
 impl Received {
-    /// A received finding whose recording names `variant`; `MARK` in it stands for the path of the mark.
+    /// A received finding that was seen in `variant`, and recorded there; `MARK` in it stands for the path of the mark.
     fn naming(variant: &str) -> Self {
         let received = Self { folder: tempfile::tempdir().unwrap() };
         let stored = twinfer_tests::golden().join("cases").join(FINDING);
         fs::create_dir(received.finding()).unwrap();
-        for name in ["case.json", "finding.json", "model.onnx"] {
+        for name in ["case.json", "model.onnx"] {
             fs::copy(stored.join(name), received.finding().join(name)).unwrap();
         }
-        let recording = fs::read_to_string(stored.with_extension("observed.json")).unwrap();
         let named = format!("\"{}\"", variant.replace("MARK", text(&received.mark())));
-        let recording = recording.replace("\"ort:cpu,opt=all\"", &named).replace("\"ort:cpu\"", &named);
-        assert!(recording.contains(&named), "{recording}");
-        fs::write(received.finding().with_extension("observed.json"), recording).unwrap();
+        let copy_naming = |from: PathBuf, to: PathBuf| {
+            let stored = fs::read_to_string(from).unwrap();
+            let naming = stored.replace("\"ort:cpu,opt=all\"", &named).replace("\"ort:cpu\"", &named);
+            assert!(naming.contains(&named), "{naming}");
+            fs::write(to, naming).unwrap();
+        };
+        copy_naming(stored.join("finding.json"), received.finding().join("finding.json"));
+        copy_naming(
+            stored.with_extension("observed.json"),
+            received.finding().with_extension("observed.json"),
+        );
         received
     }
 
@@ -52,6 +59,18 @@ fn replay_runs_no_command_that_a_recording_names() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(!received.mark().exists(), "{}", outcome.shown());
     assert!(outcome.stderr.contains("would run the command \"touch "), "{}", outcome.shown());
+}
+
+#[test]
+fn nothing_runs_a_command_that_a_finding_names() {
+    for command in ["check", "minimize"] {
+        let received = Received::naming("external:touch MARK");
+        let outcome = twinfer(&[command, text(&received.finding())]).run();
+        assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+        assert!(!received.mark().exists(), "{}", outcome.shown());
+        let advice = "if you trust it, name the backend with --backends";
+        assert!(outcome.stderr.contains(advice), "{}", outcome.shown());
+    }
 }
 
 #[test]

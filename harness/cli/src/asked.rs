@@ -17,18 +17,25 @@ pub fn variants(given: Option<&Backends>, finding: Option<&Finding>) -> Result<V
 /// The variants that showed a finding and may run here, each once.
 fn showing(finding: &Finding) -> Result<Vec<TrustedVariant>, Failure> {
     let mut variants = Vec::new();
+    let mut refused = None;
     for Sighting { variant, .. } in &finding.seen_in {
         match Trust::Given(&[]).admit(variant) {
-            Err(untrusted) => note!("skipped: {untrusted}"),
+            Err(untrusted) => {
+                note!("skipped: {untrusted}");
+                refused.get_or_insert(untrusted);
+            }
             Ok(_) if lacks_device(variant) => note!("skipped: {variant} needs an NVIDIA GPU"),
             Ok(known) if variants.contains(&known) => {}
             Ok(new) => variants.push(new),
         }
     }
-    if variants.is_empty() {
-        return Err(Failure::environment(
+    match refused {
+        _ if !variants.is_empty() => Ok(variants),
+        Some(refused) => Err(Failure::usage(format!(
+            "the finding in this folder: {refused}: if you trust it, name the backend with --backends"
+        ))),
+        None => Err(Failure::environment(
             "no backend that showed the finding runs here: name others with --backends",
-        ));
+        )),
     }
-    Ok(variants)
 }

@@ -4,6 +4,7 @@ use std::{
 };
 
 use twinfer_store::{MODEL, findings_of, findings_of_run, has_case, has_finding, has_run};
+use twinfer_targets::TargetError;
 
 use crate::Failure;
 
@@ -25,7 +26,12 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
         );
         return Err(Failure::usage(format!("{} is a file: {advice}", folder.display())));
     }
-    if let Some(first) = first_finding_in(folder) {
+    ensure_single(folder)
+}
+
+/// An error if `folder` holds several findings, where one is asked for.
+pub fn ensure_single(folder: &Path) -> Result<(), Failure> {
+    if let Some(first) = findings_in(folder).into_iter().next() {
         let (folder, first) = (folder.display(), first.display());
         return Err(Failure::usage(format!(
             "{folder} is a folder of findings: give one of them, such as {first}"
@@ -42,6 +48,22 @@ pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
     }))
 }
 
+/// The findings that `path` means: itself, those of a run, or those in a folder of them.
+pub fn findings_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if has_finding(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    if has_run(path) {
+        return Ok(findings_of_run(path)?);
+    }
+    let findings = findings_in(path);
+    if findings.is_empty() {
+        ensure_finding_folder(path)?;
+        return Err(TargetError::NoFinding(path.to_owned()).into());
+    }
+    Ok(findings)
+}
+
 /// An error if `folder` holds a finding without a case.
 pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
     if !has_finding(folder) || has_case(folder) {
@@ -54,9 +76,11 @@ pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// The first finding in a folder that is none itself.
-fn first_finding_in(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).ok().filter(|_| !has_finding(folder))?;
-    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    paths.filter(|path| has_finding(path)).min()
+/// The findings in a folder that is none itself, by name.
+fn findings_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).ok().filter(|_| !has_finding(folder));
+    let paths = entries.into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut findings: Vec<_> = paths.filter(|path| has_finding(path)).collect();
+    findings.sort_unstable();
+    findings
 }

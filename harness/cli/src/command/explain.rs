@@ -8,12 +8,13 @@ use twinfer_campaign::NEIGHBORS;
 use twinfer_case::Finding;
 use twinfer_configuration::Configuration;
 use twinfer_reports::Report;
-use twinfer_store::{findings_of_run, has_case, has_finding, has_run, run_of_finding, without_recordings};
-use twinfer_targets::{Explanation, TargetError};
+use twinfer_store::{has_case, run_of_finding, without_recordings};
+use twinfer_targets::Explanation;
 
 use super::replay::print_verdict;
 use crate::{
     Exit, Failure,
+    finding_folder::findings_at,
     issues::resolve,
     output::{line, note, print},
     page, paint,
@@ -25,7 +26,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Folders of findings, or run directories, for all findings in them
+    /// Folders of findings; of a run, or of a folder of findings, all are explained
     #[arg(required = true, value_name = "FINDING")]
     findings: Vec<PathBuf>,
     #[command(flatten)]
@@ -35,7 +36,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
     for path in without_recordings(&arguments.findings) {
-        findings.extend(findings_in(path)?);
+        findings.extend(findings_at(path)?);
     }
     let (folders, without_case): (Vec<_>, Vec<_>) = findings.into_iter().partition(|folder| has_case(folder));
     for folder in &without_case {
@@ -109,17 +110,6 @@ fn print_alike(findings: &[Finding]) {
             line!("  {slug}");
         }
     }
-}
-
-/// The folders of the findings at `path`: the folder itself, or those of a run.
-fn findings_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if has_finding(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    if !has_run(path) {
-        return Err(TargetError::NoFinding(path.to_owned()).into());
-    }
-    Ok(findings_of_run(path)?)
 }
 
 fn print_finding(finding: &Finding) {

@@ -16,7 +16,7 @@ use twinfer_targets::{Explained, Minimization, read_case};
 use crate::{
     Exit, Failure, asked,
     backends::Backends,
-    finding_folder::ensure_case,
+    finding_folder::{ensure_case, ensure_single},
     limits::LimitArguments,
     model_inputs::InputArguments,
     output::{line, print},
@@ -47,6 +47,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    ensure_single(&arguments.case)?;
     ensure_case(&arguments.case)?;
     let cases = cases(&arguments.case, &arguments.inputs)?;
     let known = read_finding(&arguments.case)?;
