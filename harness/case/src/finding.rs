@@ -10,6 +10,9 @@ use crate::{
 /// The version of the finding format that this crate writes.
 pub const FINDING_FORMAT: u32 = 1;
 
+/// How many times as large an unexplained error is another one: the largest difference varies with the inputs.
+const MUCH_LARGER: f64 = 4.0;
+
 /// A minimized, confirmed divergence: `finding.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -101,6 +104,30 @@ impl Finding {
     pub fn is_unexplained(&self) -> bool {
         matches!(self.signature.cause, Cause::Graph(_))
             && self.divergences.first().is_some_and(Divergence::concerns_values)
+    }
+
+    /// Whether this shows the error of `other`, which has its signature, as far as signatures leave that open: the same explains both beyond the
+    /// mutants of the signature, or nothing does and the error is not much larger.
+    pub fn shows_error_of(&self, other: &Self) -> bool {
+        match self.signature.cause {
+            Cause::Graph(_) if self.diagnosis.is_empty() != other.diagnosis.is_empty() => false,
+            Cause::Graph(_) => !self.is_explained_apart(other) && !self.is_much_larger_than(other),
+            Cause::Diagnosis(_) | Cause::Fallback { .. } => true,
+        }
+    }
+
+    /// Whether both are explained, and by nothing in common.
+    pub fn is_explained_apart(&self, other: &Self) -> bool {
+        let are_explained = !self.diagnosis.is_empty() && !other.diagnosis.is_empty();
+        are_explained && !self.diagnosis.iter().any(|name| other.diagnosis.contains(name))
+    }
+
+    /// Whether nothing explains both, and the largest difference is [much](MUCH_LARGER) larger than in `other`.
+    pub fn is_much_larger_than(&self, other: &Self) -> bool {
+        let largest = |finding: &Self| finding.detailed_diagnosis()?.unexplained;
+        self.diagnosis.is_empty()
+            && other.diagnosis.is_empty()
+            && largest(self).zip(largest(other)).is_some_and(|(own, other)| own > MUCH_LARGER * other)
     }
 
     /// Whether time was up before the finding was confirmed and repeated: it holds a case as it ran in the campaign.
@@ -220,6 +247,30 @@ mod tests {
         assert_eq!(finding.diagnosis, ["conv-bias-negated"], "it stays explained");
         finding.explain_by(Some(&diagnosis(vec![mutant("conv-bias-halved")])));
         assert_eq!(finding.diagnosis, ["conv-bias-halved"], "it is explained better");
+    }
+
+    #[test]
+    fn error_of_another_explanation_or_size_is_another() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let finding = |mutants: &[&str], largest: f64| {
+            let mut finding: Finding = serde_json::from_str(stored).unwrap();
+            finding.diagnosis = mutants.iter().map(|&mutant| mutant.to_owned()).collect();
+            let diagnosis = Diagnosis { mutants: Vec::new(), residual: None, unexplained: Some(largest) };
+            finding.divergences[0].diagnosis = Some(diagnosis);
+            finding
+        };
+        for (known, shown, is_same) in [
+            (finding(&[], 1.0), finding(&[], 3.0), true),
+            (finding(&[], 1.0), finding(&[], 0.01), true),
+            (finding(&[], 1.0), finding(&[], 5.0), false),
+            (finding(&[], 1.0), finding(&["conv-bias-negated"], 1.0), false),
+            (finding(&["conv-bias-negated"], 1.0), finding(&[], 1.0), false),
+            (finding(&["conv-bias-negated"], 1.0), finding(&["conv-bias-halved"], 1.0), false),
+            (finding(&["conv-bias-negated", "b"], 1.0), finding(&["conv-bias-negated"], 9.0), true),
+        ] {
+            assert_eq!(shown.shows_error_of(&known), is_same, "{:?} {:?}", known.diagnosis, shown.diagnosis);
+        }
     }
 
     #[test]

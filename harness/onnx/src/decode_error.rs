@@ -1,7 +1,7 @@
 use crate::{InvalidTensor, MAX_OPSET, MIN_OPSET, census::MAX_MESSAGES, dtype::onnx_name};
 
 /// The most bytes of a model that [`Graph::decode`](crate::Graph::decode) looks at.
-pub const MAX_MODEL_BYTES: usize = 64 << 20;
+pub const MAX_MODEL_BYTES: usize = 512 << 20;
 
 /// Why bytes do not become a [`Graph`](crate::Graph).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

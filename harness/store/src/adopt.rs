@@ -21,19 +21,42 @@ const FILES: [&str; 3] = [CASE, MODEL, SNAPSHOT];
 
 /// Copies the finding in the folder `finding` to a folder in `golden_cases` named by its signature, and returns that folder.
 ///
-/// If a finding with that signature is there already, it stays, and the variants in which the new one was seen are added to
-/// it, with the nodes at which a model is wrong. If both have the same minimal case, the observations of the new one are added
-/// as well.
+/// If a finding with that signature and [its error](Finding::shows_error_of) is there already, it stays, and the variants in which the new one
+/// was seen are added to it, with the nodes at which a model is wrong. If both have the same minimal case, the observations of the new one are
+/// added as well. Findings with that signature and other errors are in folders of their own, numbered from 2 on.
 pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
     let found: Finding = read_json_in(finding, FINDING)?;
+    let slug = found.signature.slug();
+    for number in 1_u32.. {
+        let name = if number == 1 { slug.clone() } else { format!("{slug}-{number}") };
+        let folder = golden_cases.join(name);
+        if !folder.join(FINDING).is_file()
+            || found.shows_error_of(&read_json_in::<Finding>(&folder, FINDING)?)
+        {
+            return adopt_to(finding, found, folder);
+        }
+    }
+    Err(StoreError::format(finding.join(FINDING))("too many findings have this name"))
+}
+
+/// As [`adopt`], but findings with one signature are one, whatever their errors.
+pub fn adopt_by_name(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError> {
+    let found: Finding = read_json_in(finding, FINDING)?;
+    let folder = golden_cases.join(found.signature.slug());
+    adopt_to(finding, found, folder)
+}
+
+/// Copies the finding `found` in the folder `finding` to `folder`, or adds it to the one that is there.
+fn adopt_to(finding: &Path, found: Finding, folder: PathBuf) -> Result<PathBuf, StoreError> {
     if !has_case(finding) && !path_beside(finding).is_file() {
-        return adopt_without_case(finding, found, golden_cases);
+        return adopt_without_case(finding, found, folder);
     }
     let recording = Recording::read_beside(finding)?;
     check_finding(finding, &found)?;
-    let folder = golden_cases.join(found.signature.slug());
     if !folder.join(FINDING).is_file() {
-        fs::create_dir_all(golden_cases).map_err(StoreError::writing(golden_cases))?;
+        if let Some(golden_cases) = folder.parent() {
+            fs::create_dir_all(golden_cases).map_err(StoreError::writing(golden_cases))?;
+        }
         recording.write_beside(&folder)?;
         copy_finding(finding, &FILES, &folder)?;
         sync(&folder)?;
@@ -56,9 +79,8 @@ pub fn adopt(finding: &Path, golden_cases: &Path) -> Result<PathBuf, StoreError>
 }
 
 /// Copies a finding that a model shows which golden does not support.
-fn adopt_without_case(finding: &Path, found: Finding, golden_cases: &Path) -> Result<PathBuf, StoreError> {
+fn adopt_without_case(finding: &Path, found: Finding, folder: PathBuf) -> Result<PathBuf, StoreError> {
     check_format(found.format, FINDING_FORMAT).map_err(StoreError::format(finding.join(FINDING)))?;
-    let folder = golden_cases.join(found.signature.slug());
     if folder.join(FINDING).is_file() {
         add_sightings(&folder, found)?;
     } else {
@@ -212,6 +234,23 @@ mod tests {
             assert_eq!(after.seen_in.len(), 2);
             assert_eq!(Recording::read_beside(&folder).unwrap().observed.len(), observations);
         }
+    }
+
+    #[test]
+    fn findings_of_one_name_with_other_errors_are_apart() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        let stored = stored.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let kept = tempfile::tempdir().unwrap();
+        let first = adopt(&stored, kept.path()).unwrap();
+        let explained = seen_elsewhere(kept.path(), &stored, true);
+        let mut finding: Finding = read_json_in(&explained, FINDING).unwrap();
+        finding.diagnosis = vec!["conv-bias-negated".to_owned()];
+        write_json(&explained.join(FINDING), &finding).unwrap();
+        let second = adopt(&explained, kept.path()).unwrap();
+        assert_eq!(second, kept.path().join(format!("{}-2", finding.signature.slug())));
+        assert_eq!(adopt(&explained, kept.path()).unwrap(), second);
+        assert_eq!(adopt(&stored, kept.path()).unwrap(), first);
+        assert_eq!(adopt_by_name(&explained, kept.path()).unwrap(), first);
     }
 
     #[test]

@@ -39,7 +39,7 @@ mod run_directory;
 mod seen_cases;
 mod topic;
 
-pub use adopt::adopt;
+pub use adopt::{adopt, adopt_by_name};
 pub use case_folder::{
     Outputs, has_case, read_case, read_case_file, read_output, write_case_folder, write_generated_case,
 };

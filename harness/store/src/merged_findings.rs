@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsStr, path::Path};
 
 use twinfer_case::{Case, CaseRecord, Finding};
 
-use crate::{FindingsFolder, StoreError, adopt, case_folder::read_case, has_finding, read_finding};
+use crate::{FindingsFolder, StoreError, adopt_by_name, case_folder::read_case, has_finding, read_finding};
 
 /// Whether two findings, each with its minimal case, are the same bug.
 pub type SameBug = dyn Fn(&(Finding, Case), &(Finding, Case)) -> bool;
@@ -69,7 +69,7 @@ impl<'a> MergedFindings<'a> {
         for folder in FindingsFolder::at(from).folders()?.iter().filter(|folder| has_finding(folder)) {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
             match self.names.get(&*name).filter(|known| **known != name) {
-                None => drop(adopt(folder, to)?),
+                None => drop(adopt_by_name(folder, to)?),
                 Some(known) => add_sightings(&to.join(known), read_finding(folder)?)?,
             }
         }

@@ -23,7 +23,9 @@ pub struct Recognition<'a> {
 pub enum Recognized {
     /// No known finding has its signature.
     New,
-    /// Known findings have its signature, but none lists these places.
+    /// Known findings have its signature, but none shows [its error](Finding::shows_error_of).
+    Otherwise,
+    /// Known findings show its error, but none lists these places.
     Elsewhere(Vec<Place>),
     /// It is known.
     Known,
@@ -65,8 +67,13 @@ impl<'a> Recognition<'a> {
         places.filter(|place: &Place| place.is_disjoint(&elsewhere)).chain(first_place(finding)).collect()
     }
 
-    /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it. A case that has no segments does not tell.
+    /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it, and no other error. A case that has no
+    /// segments does not tell where.
     pub fn is_at_places_of(&self, finding: &Finding, places: &BTreeSet<Place>, known: &Finding) -> bool {
+        let is_of_one_name = known.signature == finding.signature;
+        if is_of_one_name && (finding.is_explained_apart(known) || finding.is_much_larger_than(known)) {
+            return false;
+        }
         let Some(first) = first_place(finding).filter(|_| !known.places().is_empty()) else { return true };
         // findings of campaigns do not list what is wrong behind the first node
         if finding.is_unexplained() && !known.wrong_at.is_empty() {
@@ -76,12 +83,15 @@ impl<'a> Recognition<'a> {
         }
     }
 
-    /// Whether a finding that shows at `places` is known. One that nothing explains is if known findings with its signature list all these
-    /// places, or if one that lists none has its case; any other is by its signature alone.
+    /// Whether a finding that shows at `places` is known. One whose signature has no explanation is if known findings with its signature and
+    /// its error list all these places, or if one that lists none has its case; any other is by its signature alone.
     pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
-        let alike: Vec<_> = self.known.iter().filter(|known| known.signature == finding.signature).collect();
+        let of_one_name = self.known.iter().filter(|known| known.signature == finding.signature);
+        let of_one_name: Vec<_> = of_one_name.collect();
+        let is_alike = |known: &&Finding| finding.shows_error_of(known);
+        let alike: Vec<_> = of_one_name.iter().copied().filter(is_alike).collect();
         if alike.is_empty() {
-            return Recognized::New;
+            return if of_one_name.is_empty() { Recognized::New } else { Recognized::Otherwise };
         }
         let unlisted = unlisted(places, &alike);
         let is_listed = !places.is_empty() && unlisted.is_empty();
@@ -118,7 +128,7 @@ mod tests {
     use std::iter;
 
     use twinfer_case::{
-        Blame, CaseHash, Cause, Culprit, Description, Divergence, JOURNAL_FORMAT, Kind, NamedNode,
+        Blame, CaseHash, Cause, Culprit, Description, Diagnosis, Divergence, JOURNAL_FORMAT, Kind, NamedNode,
         Observation, Outcome, Request, Shown, Stage, VariantInfo, Verdict, WrongSegment,
     };
     use twinfer_checks::{Judgement, record};
@@ -210,6 +220,24 @@ mod tests {
         let both = [Finding { wrong_at: vec!["c3".to_owned(), "c5".to_owned()], ..finding(&[], &["c3"]) }];
         assert_eq!(recognized(&both, &[&finding(&[], &["c3"])], &["c3", "c5"]), Recognized::Known);
         assert_eq!(recognized(&[], &[&finding(&[], &["c3"])], &["c3"]), Recognized::New);
+    }
+
+    #[test]
+    fn finding_of_the_same_name_with_another_error_is_new() {
+        let of_size = |mutants: &[&str], largest: f64| {
+            let mut finding = finding(&[], &["c3"]);
+            finding.diagnosis = mutants.iter().map(|&mutant| mutant.to_owned()).collect();
+            let diagnosis = Diagnosis { mutants: Vec::new(), residual: None, unexplained: Some(largest) };
+            finding.divergences[0].diagnosis = Some(diagnosis);
+            finding
+        };
+        let recognized = |known: &[Finding], found: &Finding| recognized(known, &[found], &["c3"]);
+        let (small, large, negated) = (of_size(&[], 0.4), of_size(&[], 3.0), of_size(&["conv-negated"], 3.0));
+        assert_eq!(recognized(std::slice::from_ref(&small), &small), Recognized::Known);
+        assert_eq!(recognized(std::slice::from_ref(&small), &large), Recognized::Otherwise);
+        assert_eq!(recognized(std::slice::from_ref(&large), &small), Recognized::Known);
+        assert_eq!(recognized(std::slice::from_ref(&large), &negated), Recognized::Otherwise);
+        assert_eq!(recognized(&[small, negated.clone()], &negated), Recognized::Known, "both were adopted");
     }
 
     #[test]

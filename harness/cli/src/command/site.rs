@@ -11,7 +11,7 @@ use crossbeam_channel::unbounded;
 use twinfer_case::{CaseRecord, RunInfo};
 use twinfer_generators::{Family, Feature};
 use twinfer_reports::{Row, RunTally, Site};
-use twinfer_store::{StoreError, adopt, findings_of_run, has_run, page_of, read_run};
+use twinfer_store::{StoreError, adopt_by_name, findings_of_run, has_run, page_of, read_run};
 
 use crate::{
     Exit, Failure,
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let findings = out.join(Site::MINIMAL_CASES);
     for run in &runs {
         for finding in findings_of_run(run)? {
-            adopt(&finding, &findings)?;
+            adopt_by_name(&finding, &findings)?;
         }
     }
     for (file, page) in site.pages() {

@@ -39,6 +39,10 @@ pub fn recognize(
         match recognition.recognize(&found.finding, &places) {
             Recognized::New => {}
             Recognized::Known => _ = recognized.insert(found.slug.clone()),
+            Recognized::Otherwise => note!(
+                "{} has the name of a known finding, but another explanation, or a much larger error. If it is the same bug, `twinfer adopt` accepts this too",
+                found.slug
+            ),
             Recognized::Elsewhere(places) => note_resemblance(&found.slug, &places),
         }
         if checked.is_some_and(|checked| !recognition.is_at_places_of(&found.finding, &places, checked)) {
