@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use twinfer_case::{
-    Divergence, Finding, Kind, Note, Signature, Trust, TrustedVariant, Variant, VariantInfo, VariantRecord, Verdict,
+    Divergence, Finding, Kind, Note, Signature, Trust, TrustedVariant, Variant, VariantInfo, VariantRecord,
+    Verdict,
 };
 use twinfer_configuration::{Date, KnownIssue};
 use twinfer_reports::{IssueState, ListedIssue, Report, ReportedFinding};
@@ -217,7 +218,8 @@ mod tests {
     fn right_values_inside_the_model_fix_what_shows_only_there() {
         let conforms = |notes| VariantRecord { notes, ..record(Stage::Execute, true, Verdict::Conforms) };
         let node = NamedNode { name: "n".to_owned(), operator: "Tanh".to_owned(), output: String::new() };
-        let not_judged = NotJudged { reason: "golden does not support Tanh".to_owned(), nodes: 1, first: node };
+        let not_judged =
+            NotJudged { reason: "golden does not support Tanh".to_owned(), nodes: 1, first: node };
         let segments = |not_judged| Note::Segments(SegmentCounts { judged: 3, not_judged });
         let inside = Finding { only_inside: true, ..finding(Kind::WrongValues) };
         let state = |notes| rerun_state(&inside, &[conforms(notes)]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use twinfer_case::{Case, EncodedCase, Finding, Run};
 use twinfer_golden::{Unknown, evaluate};
-use twinfer_onnx::{DecodeError, Graph, Interface};
+use twinfer_onnx::{DecodeError, Graph, Interface, PartialGraph};
 use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
@@ -54,7 +54,8 @@ impl Subject {
             }
             Err(DecodeError::Unsupported(reason)) => {
                 let interface = Interface::decode(&model).map_err(undecodable)?;
-                let runs = generated.runs(&interface.inputs)?;
+                let graph = PartialGraph::decode(&model).ok();
+                let runs = generated.runs(&interface.inputs, graph.as_ref())?;
                 Ok(Self::opaque((path, model), interface, reason.to_string(), runs, generated.seed))
             }
             Err(error @ DecodeError::InvalidAttribute { .. }) => {
