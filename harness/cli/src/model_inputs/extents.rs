@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(shapes(&addition(), &[("N".to_owned(), 3)]).unwrap(), [[3], [3]]);
     }
 
-    /// A MaxPool with a stride of 2 of an image `[N, 3, H, W]`.
+    /// A `MaxPool` with a stride of 2 of an image `[N, 3, H, W]`.
     fn pooling() -> Graph {
         let dim = |name: &str| Dim::Symbolic(name.to_owned());
         let image = ValueInfo {

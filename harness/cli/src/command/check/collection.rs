@@ -5,12 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_store::{has_case, has_topic};
+use twinfer_store::{has_case, has_finding, has_topic};
 
 use crate::Failure;
 
 /// Case folders, in the order given; those in a common parent folder are sorted by name.
-pub struct Collection(pub Vec<PathBuf>);
+#[derive(Default)]
+pub struct Collection {
+    /// The folders with a case.
+    pub cases: Vec<PathBuf>,
+    /// The folders of findings without a case, which cannot run in a table.
+    pub without_case: Vec<PathBuf>,
+}
 
 impl Collection {
     /// The case folders that `paths` name; `None` if `paths` is a single model or case.
@@ -23,18 +29,19 @@ impl Collection {
 
     /// The case folders that `paths` name, each directly or as a parent folder.
     pub fn listed(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let mut folders = Vec::new();
+        let mut collection = Self::default();
         for path in paths {
-            let found = cases_in(path)?;
-            if found.is_empty() {
+            let (cases, others) = cases_in(path)?;
+            if cases.is_empty() {
                 return Err(Failure::usage(format!(
                     "no case in {}: give a case folder, or a folder of case folders",
                     path.display()
                 )));
             }
-            folders.extend(found);
+            collection.cases.extend(cases);
+            collection.without_case.extend(others.into_iter().filter(|path| has_finding(path)));
         }
-        Ok(Self(folders))
+        Ok(collection)
     }
 }
 
@@ -43,9 +50,10 @@ fn is_case(path: &Path) -> bool {
     has_case(path) || has_topic(path)
 }
 
-fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The case folders that `path` names, and what else is in it if it is no case itself.
+fn cases_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     if is_case(path) {
-        return Ok(vec![path.to_owned()]);
+        return Ok((vec![path.to_owned()], Vec::new()));
     }
     if path.is_file() {
         return Err(Failure::usage(format!(
@@ -55,8 +63,7 @@ fn cases_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     let entries = fs::read_dir(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    let mut folders: Vec<_> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| is_case(path)).collect();
-    folders.sort();
-    Ok(folders)
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths.into_iter().partition(|path| is_case(path)))
 }

@@ -32,7 +32,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     if !Format::TABLES.contains(&arguments.format) {
         return Err(unwritable());
     }
-    let mut entries = collection.0.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    let mut entries = collection.cases.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
     if arguments.recorded {
         for entry in &mut entries {
             entry.observations.clone_from(&entry.stored);
@@ -43,8 +43,11 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     let uncompared = uncompared(&entries, arguments.recorded);
     let exit = Exit::of([
         entries.iter().any(Entry::has_new_divergence).then_some(Exit::Findings),
-        (!uncompared.is_empty()).then_some(Exit::NothingCompared),
+        (!uncompared.is_empty() || !collection.without_case.is_empty()).then_some(Exit::NothingCompared),
     ]);
+    for folder in &collection.without_case {
+        note!("not run: {} holds a finding without case.json", folder.display());
+    }
     write(&table(&entries, uncompared).render(arguments.format).ok_or_else(unwritable)?);
     Ok(exit)
 }
