@@ -2,7 +2,8 @@ use std::{cmp::Reverse, path::Path};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use twinfer_case::{
-    Description, Event, Finding, FindingCount, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary, Variant,
+    Description, Event, Finding, FindingCount, Kind, MemoryGrowth, Reach, RunEnd, RunInfo, Stage, Summary,
+    Variant,
 };
 
 use twinfer_store::{StoreError, replay_events};
@@ -149,6 +150,18 @@ impl Report {
         let mut report = Self::default();
         events.into_iter().for_each(|event| report.on_event(event));
         report
+    }
+
+    /// The workers that were lost, where no finding says that the backend crashes, hangs or is unstable.
+    pub fn lost_without_finding(&self) -> impl Iterator<Item = &Lost> {
+        let is_told = |lost: &&Lost| {
+            self.findings.iter().map(|found| &found.finding).any(|finding| {
+                let ends_workers =
+                    matches!(finding.kind, Kind::Crash | Kind::Hang | Kind::Unstable | Kind::StateDependent);
+                ends_workers && finding.signature.backend == lost.variant.backend
+            })
+        };
+        self.lost.iter().filter(move |lost| !is_told(lost))
     }
 
     /// Marks the new findings for which `is_known` holds as known.

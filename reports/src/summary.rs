@@ -167,16 +167,16 @@ pub(crate) fn not_reproduced(report: &Report) -> Option<String> {
     (report.not_confirmed > 0).then(|| format!("{divergences} not reproduced in a fresh worker"))
 }
 
-/// The cost of triage; `None` if no divergence was triaged.
+/// The cost of investigations; `None` if there was none.
 fn investigations(report: &Report) -> Option<String> {
     let longest = report.investigations.iter().max_by_key(|investigation| investigation.millis)?;
     let sum = |part: fn(&Investigation) -> u64| report.investigations.iter().map(part).sum::<u64>();
     let triaged = counted(report.investigations.len() as u64, "divergence", "divergences");
-    let candidates = counted(sum(|one| one.candidates), "candidate", "candidates");
+    let candidates = counted(sum(|one| one.candidates), "case", "cases");
     let seconds = |millis| duration(millis as f64 / 1e3);
     let Investigation { index, variant, millis, .. } = longest;
     Some(format!(
-        "{triaged} triaged: {candidates}, {} in total; longest: {}, case {index} on {variant}",
+        "{triaged} investigated: {candidates} tried, {} in total; longest: {}, case {index} on {variant}",
         seconds(sum(|one| one.millis)),
         seconds(*millis)
     ))

@@ -212,3 +212,31 @@ fn interrupted_check_ends_early() {
         report.stdout
     );
 }
+
+/// The cases of lost workers run to the end in others, so that there is no finding.
+#[test]
+fn backend_that_ends_now_and_then_is_not_green() {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some(vec![Dim::Fixed(5)]),
+    };
+    let node = Node {
+        name: "node".to_owned(),
+        op: Op::Identity,
+        inputs: vec!["x".to_owned()],
+        outputs: vec!["y".to_owned()],
+    };
+    let (inputs, outputs) = (vec![value("x")], vec![value("y")]);
+    let identity = Graph { opset: 17, inputs, initializers: Vec::new(), nodes: vec![node], outputs };
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.onnx");
+    fs::write(&model, identity.encode()).unwrap();
+    for (mode, code) in [("execute", 0), ("dying", 3)] {
+        let backends = format!("golden,{} {mode}", unchanged());
+        let outcome = twinfer(&["check", text(&model), "--backends", &backends]).run();
+        assert_eq!(outcome.code, Some(code), "{mode}: {}", outcome.shown());
+        let says_so = outcome.stderr.contains("ended, and not when the case ran again");
+        assert_eq!(says_so, code == 3, "{mode}: {}", outcome.shown());
+    }
+}

@@ -145,7 +145,7 @@ fn run_in_place_of_a_finding_is_an_error_that_names_one() {
     let run = run(&["--cases", "60"]);
     let name = findings(run.path()).first().cloned().expect("a finding");
     let out = tempfile::tempdir().unwrap();
-    for arguments in [&["adopt"][..], &["replay"], &["repro", "--out", text(out.path())]] {
+    for arguments in [&["minimize"][..], &["replay"], &["repro", "--out", text(out.path())]] {
         let outcome = twinfer(&[arguments, &[text(run.path())]].concat()).run();
         assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
         assert!(outcome.stderr.contains("is a run: give one of its findings"), "{}", outcome.stderr);

@@ -155,11 +155,31 @@ fn findings_are_known_in_a_table_too() {
 }
 
 #[test]
+fn finding_without_case_in_a_table_is_reported() {
+    let cases = tempfile::tempdir().unwrap();
+    twinfer(&["adopt", text(&crashing_case()), "--to", text(cases.path())]).run();
+    let lost = cases.path().join("lost");
+    fs::create_dir(&lost).unwrap();
+    fs::copy(crashing_case().join("finding.json"), lost.join("finding.json")).unwrap();
+    let check = |more: &[&str]| {
+        twinfer(&[&["check", text(cases.path()), "--backends", "golden,ort:cpu"], more].concat()).run()
+    };
+    let table = check(&[]);
+    assert_eq!(table.code, Some(4), "{}", table.shown());
+    let missing = format!("not run: {} holds a finding without case.json", lost.display());
+    assert!(table.stderr.contains(&missing), "{}", table.shown());
+    for option in ["--out", "--known"] {
+        let refused = check(&[option, text(&cases.path().join("run"))]);
+        assert_eq!(refused.code, Some(2), "{}", refused.shown());
+    }
+}
+
+#[test]
 fn file_in_place_of_a_finding_or_run_is_wrong_usage() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (folder.path().join("file"), folder.path().join("out"));
     // larger than any model that is read
-    fs::File::create(&file).unwrap().set_len(1 << 27).unwrap();
+    fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
     let (file, out) = (text(&file), text(&out));
     for command in [
         &["adopt", file, "--to", out][..],

@@ -157,7 +157,7 @@ impl fmt::Display for NamedNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.name.as_str(), self.output.as_str()) {
             ("", "") => write!(f, "{} (unnamed)", self.operator),
-            ("", output) => write!(f, "{} to {output:?}", self.operator),
+            ("", output) => write!(f, "{} that computes {output:?}", self.operator),
             (name, _) => write!(f, "{name:?} ({})", self.operator),
         }
     }

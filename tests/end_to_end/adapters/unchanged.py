@@ -1,10 +1,12 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
-that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time. With
-`execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
-import json, random, struct, sys
+that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time; with
+`dying`, every process ends in its third case. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
+import itertools, json, os, random, struct, sys
 
 MODE = (sys.argv[1:] or ["execute"])[0]
-REACHES = "execute" if MODE == "fickle" else MODE
+REACHES = "build" if MODE == "build" else "execute"
+
+CASES = itertools.count(1)
 
 COUNT = (sys.argv[2:] or [None])[0]
 
@@ -34,6 +36,8 @@ while length := sys.stdin.buffer.read(4):
     if kind == "hello":
         send("hello", {"protocol": 1, "backends": [DESCRIPTION for _ in body["variants"]]})
         continue
+    if MODE == "dying" and next(CASES) == 3:
+        os._exit(3)
     for variant in body["variants"]:
         if refuses():
             seen = {"stage": "load", "outcome": {"rejected": "NO: not now"}}

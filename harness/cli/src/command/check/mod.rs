@@ -10,6 +10,7 @@ mod table;
 
 use std::path::Path;
 
+use twinfer_reports::Report;
 use twinfer_store::{RunDirectory, without_recordings};
 
 pub use self::arguments::Arguments;
@@ -73,5 +74,21 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
         note!("finding {slug} does not show on these backends");
     }
-    Ok(Exit::of_campaign(&report))
+    match Exit::of_campaign(&report) {
+        Exit::Conforms => Ok(died(&report).unwrap_or(Exit::Conforms)),
+        exit => Ok(exit),
+    }
+}
+
+/// Says that workers ended and that no finding tells, because their cases ran to the end when they were repeated.
+fn died(report: &Report) -> Option<Exit> {
+    let lost: Vec<_> = report.lost_without_finding().collect();
+    let first = lost.first()?;
+    note!(
+        "{} ended, and not when the case ran again, so that there is no finding: {}: {}",
+        if lost.len() == 1 { "a worker".to_owned() } else { format!("{} workers", lost.len()) },
+        first.variant,
+        first.reason
+    );
+    Some(Exit::Environment)
 }

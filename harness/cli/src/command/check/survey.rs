@@ -32,7 +32,13 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     if !Format::TABLES.contains(&arguments.format) {
         return Err(unwritable());
     }
-    let mut entries = collection.cases.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.out.is_some() || !arguments.known.is_empty() {
+        return Err(Failure::usage(
+            "--out and --known are for a single model or case: check the cases one at a time, or keep what they show with --record",
+        ));
+    }
+    let mut entries =
+        collection.cases.iter().map(|folder| Entry::read(folder)).collect::<Result<Vec<_>, _>>()?;
     if arguments.recorded {
         for entry in &mut entries {
             entry.observations.clone_from(&entry.stored);
@@ -104,7 +110,7 @@ fn store(folder: &Path, observation: &RecordedObservation) -> Result<(), Failure
 
 fn print_progress(finished: usize, all: usize) {
     if finished.is_multiple_of(PROGRESS_PERIOD) || finished == all {
-        note!("{finished} of {all} observations");
+        note!("{finished} of {all} runs");
     }
 }
 
