@@ -175,7 +175,7 @@ mod tests {
             NamedNode::new("relu6", "Relu", "r6"),
         ];
         let behind = WrongSegment { nodes, output: "r6".to_owned() };
-        assert_eq!(behind.to_string(), r#"Conv to "c6" + "relu6" (Relu)"#);
+        assert_eq!(behind.to_string(), r#"Conv that computes "c6" + "relu6" (Relu)"#);
         let culprit = Culprit {
             nodes: vec![NamedNode::new("", "Conv", "c3")],
             inputs: Vec::new(),
