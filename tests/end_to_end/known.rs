@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 use tempfile::TempDir;
 use twinfer_tests::{Outcome, golden, no_findings};
 
-use crate::{fuzz::findings, twinfer};
+use crate::{culprit::adapter, fuzz::findings, twinfer};
 
 /// Runs a campaign with findings, with `configuration` in its `twinfer.toml` and the findings in `known`.
 fn fuzz(configuration: &str, known: &Path) -> (TempDir, Outcome) {
@@ -157,4 +157,31 @@ fn configuration_error_names_line() {
     let (_out, outcome) = fuzz("colour = \"red\"\n", Path::new(no_findings()));
     assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
     assert!(outcome.stderr.contains("line 5: unknown field `colour`"), "{}", outcome.stderr);
+}
+
+/// Any wrong values of a Conv count for a known finding that nothing explains. Its own case tells if they have another reason.
+#[test]
+fn known_finding_with_another_error_hides_no_bug() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (script, bug) = (path("worker.sh"), path("bug"));
+    let Some(worker) = adapter("mutated_adapter.py", "--bug $(cat \"$1\")") else { return };
+    fs::write(&script, format!("exec {}\n", worker.trim_start_matches("external:"))).unwrap();
+    // the command stays, and with it what the backend is known by
+    let backends = format!("golden,external:sh {} {}", script.display(), bug.display());
+    let fuzz = |name: &str, out: &str, known: &Path| {
+        fs::write(&bug, name).unwrap();
+        let out = path(out);
+        let campaign = ["fuzz", "--family", "conv", "--cases", "60", "--seed", "5", "--backends", &backends];
+        twinfer(&[&campaign[..], &["--out", text(&out), "--known", text(known)]].concat()).run()
+    };
+    let first = fuzz("one-percent-more", "first", Path::new(no_findings()));
+    assert_eq!(first.code, Some(1), "{}", first.shown());
+    let known = path("first");
+    let again = fuzz("one-percent-more", "again", &known);
+    assert_eq!(again.code, Some(0), "{}", again.shown());
+    let other = fuzz("negated", "other", &known);
+    assert_eq!(other.code, Some(1), "{}", other.shown());
+    assert!(other.stdout.contains("1 known finding"), "{}", other.shown());
+    assert!(other.stderr.contains("the error in its own case is 2 now, and was 0.01"), "{}", other.shown());
 }

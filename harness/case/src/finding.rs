@@ -124,10 +124,16 @@ impl Finding {
 
     /// Whether nothing explains both, and the largest difference is [much](MUCH_LARGER) larger than in `other`.
     pub fn is_much_larger_than(&self, other: &Self) -> bool {
-        let largest = |finding: &Self| finding.detailed_diagnosis()?.unexplained;
+        let own = self.detailed_diagnosis().and_then(|diagnosis| diagnosis.unexplained);
         self.diagnosis.is_empty()
             && other.diagnosis.is_empty()
-            && largest(self).zip(largest(other)).is_some_and(|(own, other)| own > MUCH_LARGER * other)
+            && own.is_some_and(|own| other.is_much_smaller_than(own))
+    }
+
+    /// Whether a difference of this size is [much](MUCH_LARGER) larger than the largest of the finding, as far as that is known.
+    pub fn is_much_smaller_than(&self, difference: f64) -> bool {
+        let largest = self.detailed_diagnosis().and_then(|diagnosis| diagnosis.unexplained);
+        largest.is_some_and(|largest| difference > MUCH_LARGER * largest)
     }
 
     /// Whether time was up before the finding was confirmed and repeated: it holds a case as it ran in the campaign.

@@ -20,6 +20,7 @@ mod backends;
 mod campaign;
 mod command;
 mod continuation;
+mod doubts;
 mod exit;
 mod failure;
 mod finding_folder;

@@ -31,6 +31,17 @@ macro_rules! note {
 }
 pub(crate) use note;
 
+/// Prints why the exit code is not 0 although the report names no reason to standard error, with the format arguments of `eprintln!`.
+macro_rules! warning {
+    ($($argument:tt)*) => {
+        $crate::output::print_note(
+            &($crate::paint::error("warning:")
+                + twinfer_reports::Styled::plain(format_args!(" {}", format_args!($($argument)*)))),
+        )
+    };
+}
+pub(crate) use warning;
+
 /// Prints a line to standard output.
 pub fn print(line: &Styled) {
     write(&format!("{}\n", line.as_str()));

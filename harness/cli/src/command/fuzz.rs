@@ -24,6 +24,7 @@ use crate::{
     backends::Backends,
     campaign::run_with_progress,
     continuation::ContinuationArguments,
+    doubts::doubts,
     formats::formats,
     issues::{Trials, resolve},
     known::known_folders,
@@ -32,7 +33,7 @@ use crate::{
     machine, mps,
     obstacle::lacks_device,
     option_sample,
-    output::{note, write},
+    output::{note, warning, write},
     page,
     provision::provision,
     resumption::Resumption,
@@ -166,7 +167,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
     }
-    Ok(arguments.continuation.exit(&report))
+    let doubts = doubts(&report, trials)?;
+    for doubt in &doubts {
+        warning!("{doubt}");
+    }
+    Ok(match arguments.continuation.exit(&report) {
+        Exit::Conforms if !doubts.is_empty() => arguments.continuation.doubtful(),
+        exit => exit,
+    })
 }
 
 /// Whether another start would decide more: with a number of cases, all that can be decided is.

@@ -19,7 +19,7 @@ use crate::{
     Exit, Failure, asked,
     finding_folder::ensure_case,
     known::known_folders,
-    output::{note, write},
+    output::{note, warning, write},
     page,
     run_log::RunLog,
     worker::WorkerSettings,
@@ -84,7 +84,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
 fn died(report: &Report) -> Option<Exit> {
     let lost: Vec<_> = report.lost_without_finding().collect();
     let first = lost.first()?;
-    note!(
+    warning!(
         "{} ended, and not when the case ran again, so that there is no finding: {}: {}",
         if lost.len() == 1 { "a worker".to_owned() } else { format!("{} workers", lost.len()) },
         first.variant,

@@ -16,7 +16,7 @@ use twinfer_store::{RecordedObservation, Recording};
 use super::{arguments::Arguments, collection::Collection, entry::Entry, table::table};
 use crate::{
     Exit, Failure, asked,
-    output::{note, write},
+    output::{note, warning, write},
     run_log::RunLog,
     targets,
     worker::WorkerSettings,
@@ -52,7 +52,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
         (!uncompared.is_empty() || !collection.without_case.is_empty()).then_some(Exit::NothingCompared),
     ]);
     for folder in &collection.without_case {
-        note!("not run: {} holds a finding without case.json", folder.display());
+        warning!("not run: {} holds a finding without case.json", folder.display());
     }
     write(&table(&entries, uncompared).render(arguments.format).ok_or_else(unwritable)?);
     Ok(exit)
