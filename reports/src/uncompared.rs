@@ -59,8 +59,12 @@ fn no_reference(report: &Report) -> Option<String> {
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
         is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
-    let between = if compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
-    is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
+    let rest = match executing(report).count() {
+        1 => "; a second backend would compare the rest",
+        _ if compared_with_each_other(report) => ", but all of it between the backends",
+        _ => "",
+    };
+    is_partial.then(|| format!("only part of the model was compared with the reference{rest}"))
 }
 
 /// Whether the outputs of a model that golden does not support were compared between variants: one that is wrong by itself is compared with none.

@@ -166,7 +166,7 @@ fn finding_without_case_in_a_table_is_reported() {
     };
     let table = check(&[]);
     assert_eq!(table.code, Some(4), "{}", table.shown());
-    let missing = format!("not run: {} holds a finding without case.json", lost.display());
+    let missing = format!("not run: {} holds a finding without its case", lost.display());
     assert!(table.stderr.contains(&missing), "{}", table.shown());
     for option in ["--out", "--known"] {
         let refused = check(&[option, text(&cases.path().join("run"))]);

@@ -7,7 +7,7 @@ use std::{
 
 use twinfer_store::{has_finding, known_findings};
 
-use crate::{Failure, output::note};
+use crate::Failure;
 
 /// The folders of findings that `--known` names, which must exist: each itself, or the one in it if it is a run directory.
 pub fn known_folders(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -31,7 +31,10 @@ fn findings_in(folder: &Path) -> Result<PathBuf, Failure> {
     let findings = known_findings(folder);
     let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
     if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {
-        note!("--known {}: none of its folders is a finding", folder.display());
+        return Err(Failure::usage(format!(
+            "--known {}: none of its folders is a finding: give a folder of findings, or a run",
+            folder.display()
+        )));
     }
     Ok(findings)
 }

@@ -61,6 +61,9 @@ pub fn unexplained(DiagnosisInput { references, observation, .. }: &DiagnosisInp
     let mut largest = 0.0_f64;
     for (reference, run) in references.iter().zip(&observation.runs) {
         let golden = reference.as_ref().ok()?;
+        if golden.outputs.len() != run.outputs.len() {
+            return None;
+        }
         for (reference, output) in golden.outputs.iter().zip(&run.outputs) {
             if reference.shape != output.shape {
                 return None;

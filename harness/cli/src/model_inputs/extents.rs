@@ -113,10 +113,12 @@ fn all_shapes(
 
 /// Why the model has no cases: what it breaks with each of the [`EXTENTS`], and a dimension that was not given, if there is one.
 fn refusal(violations: &[RuleViolation], open: Option<&str>) -> String {
-    let Some(last) = violations.last() else { return "the model has no input shapes".to_owned() };
-    if last.rule == Rule::SizeLimit {
+    let (Some(first), Some(last)) = (violations.first(), violations.last()) else {
+        return "the model has no input shapes".to_owned();
+    };
+    if first.rule == Rule::SizeLimit {
         return format!(
-            "the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {last}"
+            "the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {first}"
         );
     }
     // a mistake that is the same with large extents and with larger ones is not one of extents

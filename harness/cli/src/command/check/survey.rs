@@ -52,7 +52,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
         (!uncompared.is_empty() || !collection.without_case.is_empty()).then_some(Exit::NothingCompared),
     ]);
     for folder in &collection.without_case {
-        warning!("not run: {} holds a finding without case.json", folder.display());
+        warning!("not run: {} holds a finding without its case", folder.display());
     }
     write(&table(&entries, uncompared).render(arguments.format).ok_or_else(unwritable)?);
     Ok(exit)
