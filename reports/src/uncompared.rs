@@ -59,12 +59,8 @@ fn no_reference(report: &Report) -> Option<String> {
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
         is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
-    let rest = match executing(report).count() {
-        1 => "; a second backend would compare the rest",
-        _ if compared_with_each_other(report) => ", but all of it between the backends",
-        _ => "",
-    };
-    is_partial.then(|| format!("only part of the model was compared with the reference{rest}"))
+    let between = if compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
+    is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
 }
 
 /// Whether the outputs of a model that golden does not support were compared between variants: one that is wrong by itself is compared with none.
@@ -116,6 +112,10 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     }
     if is_about_a_model(report) {
         lines.extend(on_one_line(&parts(report)));
+        let has_rest = partly(report).is_some() && executing(report).count() == 1;
+        lines.extend(
+            has_rest.then(|| "with a second backend, the rest is compared between the two".to_owned()),
+        );
     }
     lines
 }
