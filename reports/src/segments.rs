@@ -1,6 +1,6 @@
 //! What was judged segment by segment, and what no comparison can see.
 
-use twinfer_case::{Magnitude, OpenPlace, VariantSummary};
+use twinfer_case::{BlindSegment, Blindness, Magnitude, OpenPlace, VariantSummary};
 
 use crate::numbers::{count, counted, counts};
 
@@ -8,15 +8,26 @@ use crate::numbers::{count, counted, counts};
 /// empty if every comparison sees errors that are small in proportion to its output.
 pub(crate) fn unseen(variant: &VariantSummary) -> String {
     let Some(blindest) = variant.blindest else { return String::new() };
-    let below = match blindest.below {
-        Some(below) => format!("errors below {}", Magnitude(below)),
-        None => "errors of any size".to_owned(),
-    };
+    let below = below(blindest);
     let cases = match variant.blind {
         1 => String::new(),
         several => format!(" (the worst of {})", counted(several, "case", "cases")),
     };
     format!("{below} in outputs of at most {}{cases}", Magnitude(blindest.largest))
+}
+
+/// The errors that comparisons of segments cannot see, such as `errors below 0.02 in outputs of at most 1.5, at "conv3" (Conv)`; empty if each
+/// sees errors that are small in proportion to its output.
+pub(crate) fn unseen_in_segments(variant: &VariantSummary) -> String {
+    let Some(BlindSegment { node, blindness }) = &variant.blindest_segment else { return String::new() };
+    format!("{} in outputs of at most {}, at {node}", below(*blindness), Magnitude(blindness.largest))
+}
+
+fn below(blindness: Blindness) -> String {
+    match blindness.below {
+        Some(below) => format!("errors below {}", Magnitude(below)),
+        None => "errors of any size".to_owned(),
+    }
 }
 
 /// Where cases are wrong that were not investigated, each such as `node "conv3" (Conv); only inside this model; 2 cases; output 0: ...`.

@@ -259,6 +259,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     add("within the bounds of Winograd or FFT only", nonzero(variant.transforms));
     add("cannot be seen at the outputs", segments::unseen(variant));
     add("segments", segments::judged(variant));
+    add("cannot be seen in the segments", segments::unseen_in_segments(variant));
     add("nodes not compared with the reference", segments::not_judged(variant));
     lines
 }

@@ -14,9 +14,9 @@ use std::{
 };
 
 use twinfer_case::{
-    Budget, Cause, Culprit, Event, Finding, FindingCount, Kind, NamedNode, NotJudged, Note, OpenPlace,
-    ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, StartingWorkers, Summary, VariantRecord,
-    Verdict,
+    BlindSegment, Blindness, Budget, Cause, Culprit, Event, Finding, FindingCount, Kind, NamedNode,
+    NotJudged, Note, OpenPlace, ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, StartingWorkers,
+    Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
@@ -605,7 +605,9 @@ fn every_format_begins_with_what_was_not_compared() {
     let softmax = NamedNode::new("sm", "Softmax", "");
     let not_judged =
         NotJudged { reason: "golden does not support Softmax".to_owned(), nodes: 1, first: softmax };
-    let segments = |judged| Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()] });
+    let segments = |judged| {
+        Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()], blindest: None })
+    };
     let unknown = || Note::NoReference("golden does not support the operator Softmax".to_owned());
     let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
     for (notes, verdict, headline, detail) in [
@@ -655,8 +657,11 @@ fn every_format_begins_with_what_was_not_compared() {
 fn headline_says_that_backends_were_compared_with_each_other() {
     let resize = NamedNode::new("up", "Resize", "");
     let reason = "golden does not support Resize".to_owned();
-    let segments =
-        SegmentCounts { judged: 4, not_judged: vec![NotJudged { reason, nodes: 1, first: resize }] };
+    let segments = SegmentCounts {
+        judged: 4,
+        not_judged: vec![NotJudged { reason, nodes: 1, first: resize }],
+        blindest: None,
+    };
     let notes = [
         Note::NoReference("golden does not support the operator Resize".to_owned()),
         Note::Segments(segments),
@@ -671,6 +676,18 @@ fn headline_says_that_backends_were_compared_with_each_other() {
             "only part of the model was compared with the reference, but all of it between the backends; no new findings"
         )
     );
+}
+
+#[test]
+fn blindness_of_segments_is_told() {
+    let node = [NamedNode::new("conv2", "Conv", "")];
+    let blindest = BlindSegment::new(&node, Blindness { below: Some(2.47), largest: 32.0 });
+    let segments = SegmentCounts { judged: 4, blindest, ..SegmentCounts::default() };
+    let report = report_on_a_model(&[Note::Segments(segments)], &Verdict::Conforms);
+    let told =
+        r#"cannot be seen in the segments: errors below 2.47 in outputs of at most 32, at "conv2" (Conv)"#;
+    let terminal = Format::Terminal.render(&report);
+    assert!(terminal.contains(told), "{terminal}");
 }
 
 #[test]

@@ -2,6 +2,8 @@ use std::{collections::BTreeSet, fmt, iter};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Blindness;
+
 /// Where a model goes wrong: the first segment between observed values whose output is wrong, given its inputs as the backend
 /// itself computed them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,13 +69,41 @@ pub enum Shown {
 }
 
 /// Segments that were judged, and those that were not.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SegmentCounts {
     /// How many segments golden judged.
     pub judged: u64,
     /// The nodes that no judged segment covers, by the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_judged: Vec<NotJudged>,
+    /// The segment that was judged right and whose comparison sees least; `None` if each sees all errors that are large in proportion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blindest: Option<BlindSegment>,
+}
+
+/// A segment whose comparison cannot see much.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlindSegment {
+    /// The first of its nodes that is no quantizer, if there is one.
+    pub node: NamedNode,
+    /// What its comparison cannot see.
+    #[serde(flatten)]
+    pub blindness: Blindness,
+}
+
+impl BlindSegment {
+    /// The segment of these nodes; `None` if there are none.
+    pub fn new(nodes: &[NamedNode], blindness: Blindness) -> Option<Self> {
+        let node = named(nodes).next()?.clone();
+        Some(Self { node, blindness })
+    }
+
+    /// The one of two whose comparison sees less.
+    #[must_use]
+    pub fn blinder(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let share = |segment: &Option<Self>| segment.as_ref().map(|segment| segment.blindness.share());
+        if share(&other) > share(&one) { other } else { one }
+    }
 }
 
 /// Nodes that no comparison covers.
@@ -166,6 +196,22 @@ impl fmt::Display for NamedNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segment_of_which_the_comparison_sees_least_counts() {
+        let nodes = [NamedNode::new("q", "QuantizeLinear", "q"), NamedNode::new("c", "Conv", "c")];
+        let of = |below| BlindSegment::new(&nodes, Blindness { below, largest: 4.0 });
+        let [narrow, wide, open] = [of(Some(0.1)), of(Some(2.0)), of(None)];
+        assert_eq!(
+            narrow.as_ref().map(|segment| segment.node.name.as_str()),
+            Some("c"),
+            "it is no quantizer"
+        );
+        assert_eq!(BlindSegment::blinder(None, narrow.clone()), narrow);
+        assert_eq!(BlindSegment::blinder(wide.clone(), narrow), wide);
+        assert_eq!(BlindSegment::blinder(wide, open.clone()), open);
+        assert_eq!(BlindSegment::blinder(open.clone(), None), open);
+    }
 
     #[test]
     fn nodes_without_names_are_named_by_their_outputs() {

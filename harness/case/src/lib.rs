@@ -78,7 +78,7 @@ pub use case::{
 pub use case_file::{CASE_FORMAT, CaseFile, MalformedCase};
 pub use comparisons::{Comparisons, Uncompared, UncomparedReason};
 pub use condition::Condition;
-pub use culprit::{Culprit, NamedNode, NotJudged, SegmentCounts, Shown, WrongSegment};
+pub use culprit::{BlindSegment, Culprit, NamedNode, NotJudged, SegmentCounts, Shown, WrongSegment};
 pub use diagnosis::{Diagnosis, Magnitude, ReproducingMutant};
 pub use distribution::{Distribution, UnknownDistribution};
 pub use encoded_case::{EncodedCase, OversizedCase};

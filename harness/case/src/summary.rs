@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blindness, CaseRecord, Comparisons, Culprit, Finding, Kind, Mask, NamedNode, NotJudged, Note,
-    QuantizedExecution, Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
+    BlindSegment, Blindness, CaseRecord, Comparisons, Culprit, Finding, Kind, Mask, NamedNode, NotJudged,
+    Note, QuantizedExecution, Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -136,6 +136,9 @@ pub struct VariantSummary {
     /// Cases with segments that were judged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub segmented: u64,
+    /// The segment whose comparison sees least, in all cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blindest_segment: Option<BlindSegment>,
     /// Nodes that no judged segment covers, in all cases together, by the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_judged: BTreeMap<String, u64>,
@@ -279,6 +282,7 @@ impl VariantSummary {
             blindest: None,
             segments: 0,
             segmented: 0,
+            blindest_segment: None,
             not_judged: BTreeMap::new(),
             first_not_judged: BTreeMap::new(),
             placements: BTreeMap::new(),
@@ -319,6 +323,8 @@ impl VariantSummary {
     fn record_segments(&mut self, segments: &SegmentCounts) {
         self.segments = self.segments.saturating_add(segments.judged);
         self.segmented += u64::from(segments.judged > 0);
+        self.blindest_segment =
+            BlindSegment::blinder(self.blindest_segment.take(), segments.blindest.clone());
         for NotJudged { reason, nodes, first } in &segments.not_judged {
             if self.not_judged.len() < MAX_REASONS || self.not_judged.contains_key(reason) {
                 let known = self.not_judged.entry(reason.clone()).or_default();

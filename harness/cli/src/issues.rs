@@ -220,7 +220,7 @@ mod tests {
         let node = NamedNode { name: "n".to_owned(), operator: "Tanh".to_owned(), output: String::new() };
         let not_judged =
             NotJudged { reason: "golden does not support Tanh".to_owned(), nodes: 1, first: node };
-        let segments = |not_judged| Note::Segments(SegmentCounts { judged: 3, not_judged });
+        let segments = |not_judged| Note::Segments(SegmentCounts { judged: 3, not_judged, blindest: None });
         let inside = Finding { only_inside: true, ..finding(Kind::WrongValues) };
         let state = |notes| rerun_state(&inside, &[conforms(notes)]);
         assert_eq!(state(vec![]), IssueState::NotShown);

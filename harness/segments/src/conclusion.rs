@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn vacuous_model_conforms_only_if_all_segments_were_judged() {
-        let mut counts = SegmentCounts { judged: 1, not_judged: Vec::new() };
+        let mut counts = SegmentCounts { judged: 1, ..SegmentCounts::default() };
         assert!(is_settled(&Verdict::Vacuous, &counts));
         let node = NamedNode::new("", "ConvTranspose", "y");
         counts.skip("its error bound is too wide", node);

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use twinfer_case::{NamedNode, SegmentCounts};
+use twinfer_case::{BlindSegment, Blindness, NamedNode, SegmentCounts};
 
 use crate::{
     segment::Segment,
@@ -18,6 +18,7 @@ pub struct Coverage {
     judged: u64,
     covered: HashSet<usize>,
     reasons: HashMap<usize, String>,
+    blindest: Option<BlindSegment>,
 }
 
 impl Coverage {
@@ -25,6 +26,13 @@ impl Coverage {
     pub fn cover(&mut self, segment: &Segment<'_>) {
         self.judged += 1;
         self.covered.extend(segment.nodes.iter().map(|(index, _)| *index));
+    }
+
+    /// A segment is right, as far as its comparison sees.
+    pub fn cover_right(&mut self, segment: &Segment<'_>, blindness: Option<Blindness>) {
+        self.cover(segment);
+        let blind = blindness.and_then(|blindness| BlindSegment::new(&segment.names(), blindness));
+        self.blindest = BlindSegment::blinder(self.blindest.take(), blind);
     }
 
     /// A segment could not be judged.
@@ -45,7 +53,8 @@ impl Coverage {
 
     /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count.
     pub fn counts(&self, structure: &Structure<'_>) -> SegmentCounts {
-        let mut counts = SegmentCounts { judged: self.judged, not_judged: Vec::new() };
+        let mut counts =
+            SegmentCounts { judged: self.judged, not_judged: Vec::new(), blindest: self.blindest.clone() };
         for (index, node) in structure.graph().nodes.iter().enumerate() {
             if self.covered.contains(&index) || node.op_type() == "Constant" || structure.is_folded(index) {
                 continue;

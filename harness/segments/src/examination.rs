@@ -189,7 +189,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         values.settle(end, case.dtype());
         let observed = self.observed_at(&segment, values)?;
         match case.judge(self.subject.info, self.arithmetic, &observed) {
-            SegmentVerdict::Conforms => self.coverage.cover(&segment),
+            SegmentVerdict::Conforms(blindness) => self.coverage.cover_right(&segment, blindness),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
                 self.coverage.cover(&segment);
@@ -242,7 +242,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             let observation = (self.observe)(&case.encoded().task)?;
             let other = match case.judge_observation(self.subject.info, observation) {
                 SegmentVerdict::Wrong(alone) => Some(Found::alone(segment, *alone)),
-                SegmentVerdict::Conforms => self.found_in_place(segment, &case, values),
+                SegmentVerdict::Conforms(_) => self.found_in_place(segment, &case, values),
                 SegmentVerdict::NotJudged(_) => None,
             };
             // a segment may also be refused as a model of its own, which says nothing about the model
@@ -270,7 +270,7 @@ impl<'a, E> Examiner<'a, '_, E> {
                 let culprit = segment.culprit(Shown::InPlace);
                 Some(Found { culprit, evaluated: *evaluated, stands_alone: false })
             }
-            SegmentVerdict::Conforms | SegmentVerdict::NotJudged(_) => None,
+            SegmentVerdict::Conforms(_) | SegmentVerdict::NotJudged(_) => None,
         }
     }
 
@@ -406,7 +406,7 @@ impl<'a, E> Examiner<'a, '_, E> {
     ) -> Result<Option<(Found, Segment<'a>)>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
         match case.judge_observation(self.subject.info, observation) {
-            SegmentVerdict::Conforms => self.coverage.cover(&segment),
+            SegmentVerdict::Conforms(blindness) => self.coverage.cover_right(&segment, blindness),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
                 self.coverage.cover(&segment);

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Algorithms, Arithmetic, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation, Outcome,
-    Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict, WrongSegment,
+    Algorithms, Arithmetic, Blindness, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation,
+    Outcome, Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict, WrongSegment,
 };
 use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
 use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{DataType, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
-use crate::values::Values;
+use crate::{conclusion::blindness, values::Values};
 
 /// The nodes that compute one value from others.
 #[derive(Clone, Debug)]
@@ -26,7 +26,8 @@ pub struct Segment<'g> {
 
 /// What golden says of a segment.
 pub enum SegmentVerdict {
-    Conforms,
+    /// It is right, as far as the comparison sees.
+    Conforms(Option<Blindness>),
     /// The segment as a case, with what diverges.
     Wrong(Box<Evaluated>),
     /// Why golden cannot tell.
@@ -63,7 +64,7 @@ impl<'g> Segment<'g> {
         WrongSegment { nodes: self.names(), output: self.output.to_owned() }
     }
 
-    fn names(&self) -> Vec<NamedNode> {
+    pub fn names(&self) -> Vec<NamedNode> {
         self.nodes.iter().map(|(_, node)| named(node)).collect()
     }
 
@@ -123,9 +124,9 @@ impl SegmentCase {
     pub fn judge(&self, info: &VariantInfo, arithmetic: Arithmetic, outputs: &[&Tensor]) -> SegmentVerdict {
         let observation = observation_of(outputs);
         match self.verdict(info, &observation, arithmetic, &self.computed) {
-            Verdict::Conforms => SegmentVerdict::Conforms,
-            Verdict::Diverges(_) => self.judge_observation(info, observation),
-            other => SegmentVerdict::NotJudged(reason_not_judged(&other)),
+            (Verdict::Conforms, blindness) => SegmentVerdict::Conforms(blindness),
+            (Verdict::Diverges(_), _) => self.judge_observation(info, observation),
+            (other, _) => SegmentVerdict::NotJudged(reason_not_judged(&other)),
         }
     }
 
@@ -136,17 +137,17 @@ impl SegmentCase {
         arithmetic: Arithmetic,
         outputs: &[&Tensor],
     ) -> Result<bool, String> {
-        is_conforming(self.verdict(info, &observation_of(outputs), arithmetic, &self.computed))
+        is_conforming(self.verdict(info, &observation_of(outputs), arithmetic, &self.computed).0)
     }
 
     /// Whether what a backend did with the segment as a model of its own is right, without a diagnosis; an error says why golden
     /// cannot tell.
     pub fn conforms_alone(&self, info: &VariantInfo, observation: &Observation) -> Result<bool, String> {
         let arithmetic = observation.arithmetic(info.description.arithmetic);
-        is_conforming(self.verdict(info, observation, arithmetic, &vec![false; self.computed.len()]))
+        is_conforming(self.verdict(info, observation, arithmetic, &vec![false; self.computed.len()]).0)
     }
 
-    /// The verdict on an observation, given inputs of which the variant computed those that are `computed`.
+    /// The verdict on an observation, given inputs of which the variant computed those that are `computed`, and what the comparison cannot see.
     ///
     /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that `arithmetic` allows.
     fn verdict(
@@ -155,7 +156,7 @@ impl SegmentCase {
         observation: &Observation,
         arithmetic: Arithmetic,
         computed: &[bool],
-    ) -> Verdict {
+    ) -> (Verdict, Option<Blindness>) {
         let Case { graph, request, .. } = &self.encoded.case;
         let by = |arithmetic: Arithmetic| {
             let arithmetic = arithmetic.for_request(request);
@@ -170,20 +171,21 @@ impl SegmentCase {
                 repeat: None,
                 fresh: None,
             };
-            judge(&evidence).verdict
+            (judge(&evidence).verdict, blindness(&references))
         };
         match by(arithmetic.with(Algorithms::Direct)) {
-            Verdict::Diverges(_) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
-            verdict => verdict,
+            (Verdict::Diverges(_), _) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
+            judged => judged,
         }
     }
 
     /// Judges what a backend did with the segment as a model of its own.
     pub fn judge_observation(&self, info: &VariantInfo, observation: Observation) -> SegmentVerdict {
         let references = references(&self.encoded, &golden(), info.description.arithmetic);
+        let blindness = blindness(&references);
         let evaluated = Evaluated::new(info, Arc::clone(&self.encoded), references, observation);
         match &evaluated.judgement.verdict {
-            Verdict::Conforms => SegmentVerdict::Conforms,
+            Verdict::Conforms => SegmentVerdict::Conforms(blindness),
             Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),
             other => SegmentVerdict::NotJudged(reason_not_judged(other)),
         }
