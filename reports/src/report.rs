@@ -24,6 +24,9 @@ pub struct Report {
     pub summary: Summary,
     /// Findings in order of discovery.
     pub findings: Vec<ReportedFinding>,
+    /// Why known findings may hide others, one sentence for each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// Known issues of the project with their state after this campaign.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<ListedIssue>,
@@ -140,6 +143,7 @@ impl Default for Report {
             end: None,
             resume: None,
             advice: Vec::new(),
+            doubts: Vec::new(),
         }
     }
 }

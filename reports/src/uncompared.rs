@@ -1,4 +1,4 @@
-//! What a campaign did not compare, which every format says before anything that could be taken for a success.
+//! What a campaign did not compare, and what known findings may hide, which every format says before anything that could be taken for a success.
 
 use twinfer_case::{Kind, Reach, VariantSummary};
 
@@ -19,16 +19,23 @@ const NAMED: usize = 3;
 /// What the first line says besides findings; `None` if everything was compared.
 pub(crate) fn caveat(report: &Report) -> Option<String> {
     let with_reference = no_reference(report).or_else(|| partly(report));
-    let caveats = match nothing(report) {
+    let mut caveats: Vec<_> = match nothing(report) {
         Some(nothing) => vec![nothing],
         None => with_reference.into_iter().chain(not_executed(report)).collect(),
     };
+    caveats.extend(doubted(report));
     (!caveats.is_empty()).then(|| caveats.join("; "))
 }
 
 /// Whether a variant was compared on no case.
 pub(crate) fn is_incomplete(report: &Report) -> bool {
     report.summary.uncompared().next().is_some()
+}
+
+/// Such as `1 known finding may hide another bug`.
+pub(crate) fn doubted(report: &Report) -> Option<String> {
+    let doubted = counted(report.doubts.len() as u64, "known finding", "known findings");
+    (!report.doubts.is_empty()).then(|| format!("{doubted} may hide another bug"))
 }
 
 /// Such as `nothing was compared on trt-rtx`.
@@ -104,12 +111,11 @@ pub(crate) fn is_about_a_model(report: &Report) -> bool {
     report.run.as_ref().is_some_and(|run| run.families.is_empty())
 }
 
-/// What was not compared and why, one line each, then the advice; empty if everything was compared.
+/// What known findings may hide, and what was not compared and why, one line each, then the advice; empty if everything was compared.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
-    let mut lines = on_one_line(&report.summary.causes());
-    if !lines.is_empty() {
-        lines.extend(report.advice.iter().cloned());
-    }
+    let causes = on_one_line(&report.summary.causes());
+    let advice: &[_] = if causes.is_empty() { &[] } else { &report.advice };
+    let mut lines: Vec<_> = report.doubts.iter().chain(&causes).chain(advice).cloned().collect();
     if is_about_a_model(report) {
         lines.extend(on_one_line(&parts(report)));
         let has_rest = partly(report).is_some() && executing(report).count() == 1;

@@ -679,6 +679,21 @@ fn headline_says_that_backends_were_compared_with_each_other() {
 }
 
 #[test]
+fn known_finding_that_may_hide_another_is_told_in_every_format() {
+    console::set_colors_enabled(false);
+    let mut report = report_on_a_model(&[], &Verdict::Conforms);
+    report.doubts = vec!["known finding conv-1: its own case conforms now".to_owned()];
+    let headline = "1 known finding may hide another bug; no new findings";
+    let terminal = Format::Terminal.render(&report);
+    assert!(terminal.starts_with(headline), "{terminal}");
+    for format in [Format::Terminal, Format::Json, Format::Markdown, Format::Html, Format::Junit] {
+        let rendered = format.render(&report);
+        assert!(rendered.contains(&report.doubts[0]), "{format}: {rendered}");
+    }
+    assert!(Format::Junit.render(&report).contains("<failure"));
+}
+
+#[test]
 fn blindness_of_segments_is_told() {
     let node = [NamedNode::new("conv2", "Conv", "")];
     let blindest = BlindSegment::new(&node, Blindness { below: Some(2.47), largest: 32.0 });

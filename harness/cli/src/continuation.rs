@@ -37,9 +37,4 @@ impl ContinuationArguments {
             Exit::of_campaign(report)
         }
     }
-
-    /// The exit code of a campaign that conforms but for what known findings may hide.
-    pub const fn doubtful(self) -> Exit {
-        if self.exit_zero_on_findings { Exit::Conforms } else { Exit::Findings }
-    }
 }

@@ -1,31 +1,27 @@
 //! *Doubts* about known findings. Any wrong values of an operator count for a known finding of that operator if nothing explains either, so a
 //! campaign in which only known findings show may hide a new bug. It does if the known finding's own case shows another error now.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
-use twinfer_case::{BackendName, Finding, Magnitude, RunEnd, TrustedVariant, VariantRecord, Verdict};
+use twinfer_case::{
+    BackendName, Finding, FindingCount, Magnitude, RunEnd, TrustedVariant, VariantRecord, Verdict,
+};
 use twinfer_reports::Report;
 use twinfer_store::{has_case, has_finding, read_finding};
 use twinfer_targets::Targets;
 
 use crate::{Failure, issues::Trials};
 
-/// A known finding whose own case shows another error now.
-pub struct Doubt {
-    slug: String,
-    /// The cases that counted for it.
-    cases: u64,
-    now: Now,
-}
-
 /// What the case of a known finding shows now.
+#[derive(Clone, Copy)]
 enum Now {
     Nothing,
     Larger { now: f64, then: f64 },
 }
 
-/// Runs the case of every known finding that nothing explains and that cases of the campaign counted for, unless the campaign ended early.
-pub fn doubts(report: &Report, trials: Trials<'_>) -> Result<Vec<Doubt>, Failure> {
+/// Why known findings may hide others, one sentence each. Runs the case of every one that nothing explains and that cases of the campaign counted
+/// for, unless the campaign ended early.
+pub fn doubts(report: &Report, trials: Trials<'_>) -> Result<Vec<String>, Failure> {
     let (mut doubts, mut started) = (Vec::new(), BTreeMap::new());
     if report.end.as_ref().is_some_and(RunEnd::is_early) {
         return Ok(doubts);
@@ -47,7 +43,7 @@ pub fn doubts(report: &Report, trials: Trials<'_>) -> Result<Vec<Doubt>, Failure
         if rerun()?.is_some()
             && let Some(now) = rerun()?
         {
-            doubts.push(Doubt { slug: count.slug.clone(), cases: count.cases, now });
+            doubts.push(sentence(count, now));
         }
     }
     Ok(doubts)
@@ -82,19 +78,13 @@ fn now(finding: &Finding, records: &[VariantRecord]) -> Option<Now> {
     finding.is_much_smaller_than(now).then_some(Now::Larger { now, then })
 }
 
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { slug, cases, now } = self;
-        let cases = if *cases == 1 { "The case".to_owned() } else { format!("The {cases} cases") };
-        match now {
-            Now::Nothing => write!(f, "known finding {slug}: its own case conforms now")?,
-            Now::Larger { now, then } => write!(
-                f,
-                "known finding {slug}: the error in its own case is {} now, and was {}",
-                Magnitude(*now),
-                Magnitude(*then)
-            )?,
+fn sentence(FindingCount { slug, cases }: &FindingCount, now: Now) -> String {
+    let now = match now {
+        Now::Nothing => "its own case conforms now".to_owned(),
+        Now::Larger { now, then } => {
+            format!("the error in its own case is {} now, and was {}", Magnitude(now), Magnitude(then))
         }
-        write!(f, ". {cases} counted for it may show a new bug")
-    }
+    };
+    let cases = if *cases == 1 { "the case".to_owned() } else { format!("the {cases} cases") };
+    format!("known finding {slug}: {now}, so {cases} counted for it may show a new bug")
 }

@@ -9,7 +9,7 @@ use twinfer_reports::Report;
 pub enum Exit {
     /// 0: every variant was compared and conforms; for `replay`, the recorded observation recurred.
     Conforms,
-    /// 1: there are new findings, or divergences that were not investigated in time; for `replay`, the recorded observation did not
+    /// 1: there are new findings, or divergences that were not investigated in time, or known findings that may hide others; for `replay`, the recorded observation did not
     /// recur.
     Findings,
     /// 2: wrong usage or wrong input.
@@ -57,7 +57,9 @@ impl Exit {
     }
 
     fn conditions(report: &Report) -> [Option<Self>; 4] {
-        let has_findings = report.summary.open > 0 || report.findings.iter().any(|found| found.new);
+        let has_findings = report.summary.open > 0
+            || report.findings.iter().any(|found| found.new)
+            || !report.doubts.is_empty();
         [
             (!report.given_up.is_empty()).then_some(Self::Environment),
             report.end.as_ref().is_some_and(RunEnd::is_early).then_some(Self::EndedEarly),

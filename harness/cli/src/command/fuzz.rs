@@ -33,7 +33,7 @@ use crate::{
     machine, mps,
     obstacle::lacks_device,
     option_sample,
-    output::{note, warning, write},
+    output::{note, write},
     page,
     provision::provision,
     resumption::Resumption,
@@ -150,6 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.sample_options.is_some() {
         option_sample::reduce(&mut report, &out, trials)?;
     }
+    report.doubts = doubts(&report, trials)?;
     let page = page::write_into(&out, &report);
     write(&match arguments.format {
         Format::Terminal if !arguments.all => {
@@ -167,14 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if report.findings.iter().any(is_to_be_explained) {
         note!("to find out when findings show: twinfer explain {}", out.display());
     }
-    let doubts = doubts(&report, trials)?;
-    for doubt in &doubts {
-        warning!("{doubt}");
-    }
-    Ok(match arguments.continuation.exit(&report) {
-        Exit::Conforms if !doubts.is_empty() => arguments.continuation.doubtful(),
-        exit => exit,
-    })
+    Ok(arguments.continuation.exit(&report))
 }
 
 /// Whether another start would decide more: with a number of cases, all that can be decided is.
