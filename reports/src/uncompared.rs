@@ -120,7 +120,7 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
         lines.extend(on_one_line(&parts(report)));
         let has_rest = partly(report).is_some() && executing(report).count() == 1;
         lines.extend(
-            has_rest.then(|| "with a second backend, the rest is compared between the two".to_owned()),
+            has_rest.then(|| "to have the rest compared between two backends, add a second one".to_owned()),
         );
     }
     lines

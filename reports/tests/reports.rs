@@ -682,7 +682,7 @@ fn headline_says_that_backends_were_compared_with_each_other() {
 fn known_finding_that_may_hide_another_is_told_in_every_format() {
     console::set_colors_enabled(false);
     let mut report = report_on_a_model(&[], &Verdict::Conforms);
-    report.doubts = vec!["known finding conv-1: its own case conforms now".to_owned()];
+    report.doubts = vec!["known finding conv-1: its stored case conforms now".to_owned()];
     let headline = "1 known finding may hide another bug; no new findings";
     let terminal = Format::Terminal.render(&report);
     assert!(terminal.starts_with(headline), "{terminal}");

@@ -236,7 +236,7 @@ fn backend_that_ends_now_and_then_is_not_green() {
         let backends = format!("golden,{} {mode}", unchanged());
         let outcome = twinfer(&["check", text(&model), "--backends", &backends]).run();
         assert_eq!(outcome.code, Some(code), "{mode}: {}", outcome.shown());
-        let says_so = outcome.stderr.contains("ended, and not when the case ran again");
+        let says_so = outcome.stderr.contains("died, but not when the case ran again");
         assert_eq!(says_so, code == 3, "{mode}: {}", outcome.shown());
     }
 }

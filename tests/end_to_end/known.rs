@@ -185,7 +185,7 @@ fn known_finding_with_another_error_hides_no_bug() {
     assert_eq!(other.code, Some(1), "{}", other.shown());
     for words in [
         "1 known finding; 1 known finding may hide another bug\n",
-        "the error in its own case is 2 now, and was 0.01, so the 57 cases counted for it may show a new bug",
+        "the error in its stored case is now 2, up from 0.01, so the 57 cases attributed to it may show a new bug",
     ] {
         assert!(other.stdout.contains(words), "{words}: {}", other.shown());
     }

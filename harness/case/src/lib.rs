@@ -19,6 +19,7 @@ mod arithmetic;
 mod backend_error;
 mod backend_name;
 mod backend_version;
+mod blindness;
 mod capability;
 mod case;
 mod case_file;
@@ -68,6 +69,7 @@ pub use arithmetic::{Algorithms, Arithmetic, Operands, Singles, Subnormals, Sums
 pub use backend_error::BackendError;
 pub use backend_name::{BackendName, DeviceNeed, Program};
 pub use backend_version::BackendVersion;
+pub use blindness::Blindness;
 pub use capability::{
     Capability, Description, DeviceUse, Effect, FloatPrecision, Limitation, Quantization,
     QuantizationPromise, Refusal,
@@ -103,9 +105,9 @@ pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, 
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
-    Blindness, Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd,
-    KnownFindings, Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings, VariantInfo,
-    VariantRecord, WorkerBound, Workforce,
+    Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd, KnownFindings,
+    Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings, VariantInfo, VariantRecord,
+    WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;

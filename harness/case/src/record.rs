@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, Provenance, RunEnd, SegmentCounts,
-    Shard, Stage, Timing, Variant, Verdict, WorkerLimits,
+    Blindness, CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, Provenance, RunEnd,
+    SegmentCounts, Shard, Stage, Timing, Variant, Verdict, WorkerLimits,
 };
 
 /// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
@@ -121,27 +121,6 @@ pub enum Note {
     Segments(SegmentCounts),
     /// Golden does not support the model, for this reason: variants are compared with each other.
     NoReference(String),
-}
-
-/// What a comparison of outputs cannot see.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Blindness {
-    /// An error below this may go unseen in some element: the largest bound of the output for which it is largest in proportion;
-    /// `None` if there is an element of which any value conforms.
-    pub below: Option<f64>,
-    /// The largest finite magnitude in that output.
-    pub largest: f64,
-}
-
-impl Blindness {
-    /// The error that may go unseen in proportion to the largest magnitude of the output.
-    pub fn share(self) -> f64 {
-        match self.below {
-            Some(below) if below > 0.0 => below / self.largest,
-            Some(_) => 0.0,
-            None => f64::INFINITY,
-        }
-    }
 }
 
 /// How the operators with dequantized operands ran; both ways are right within golden's bound.

@@ -80,11 +80,11 @@ fn now(finding: &Finding, records: &[VariantRecord]) -> Option<Now> {
 
 fn sentence(FindingCount { slug, cases }: &FindingCount, now: Now) -> String {
     let now = match now {
-        Now::Nothing => "its own case conforms now".to_owned(),
+        Now::Nothing => "its stored case conforms now".to_owned(),
         Now::Larger { now, then } => {
-            format!("the error in its own case is {} now, and was {}", Magnitude(now), Magnitude(then))
+            format!("the error in its stored case is now {}, up from {}", Magnitude(now), Magnitude(then))
         }
     };
     let cases = if *cases == 1 { "the case".to_owned() } else { format!("the {cases} cases") };
-    format!("known finding {slug}: {now}, so {cases} counted for it may show a new bug")
+    format!("known finding {slug}: {now}, so {cases} attributed to it may show a new bug")
 }

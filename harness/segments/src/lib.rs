@@ -13,6 +13,7 @@
 //! [`Culprit`]: twinfer_case::Culprit
 //! [`Shown::Fused`]: twinfer_case::Shown::Fused
 
+mod blindness;
 mod conclusion;
 mod coverage;
 mod examination;
@@ -22,7 +23,8 @@ mod structure;
 mod suspicion;
 mod values;
 
-pub use conclusion::{are_unexplained, blindness, conclude, is_documented, is_exact};
+pub use blindness::{blindness, is_exact};
+pub use conclusion::{are_unexplained, conclude, is_documented};
 pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};
 pub use exposure::exposed;
 pub use segment::named;

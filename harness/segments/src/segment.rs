@@ -8,7 +8,7 @@ use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, refer
 use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{DataType, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
-use crate::{conclusion::blindness, values::Values};
+use crate::{blindness::blindness, values::Values};
 
 /// The nodes that compute one value from others.
 #[derive(Clone, Debug)]

@@ -74,10 +74,11 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
         note!("finding {slug} does not show on these backends");
     }
-    match Exit::of_campaign(&report) {
-        Exit::Conforms => Ok(died(&report).unwrap_or(Exit::Conforms)),
-        exit => Ok(exit),
-    }
+    let died = died(&report);
+    Ok(match Exit::of_campaign(&report) {
+        Exit::Conforms => died.unwrap_or(Exit::Conforms),
+        exit => exit,
+    })
 }
 
 /// Says that workers ended and that no finding tells, because their cases ran to the end when they were repeated.
@@ -85,7 +86,7 @@ fn died(report: &Report) -> Option<Exit> {
     let lost: Vec<_> = report.lost_without_finding().collect();
     let first = lost.first()?;
     warning!(
-        "{} ended, and not when the case ran again, so that there is no finding: {}: {}",
+        "{} died, but not when the case ran again, so there is no finding: {}: {}",
         if lost.len() == 1 { "a worker".to_owned() } else { format!("{} workers", lost.len()) },
         first.variant,
         first.reason

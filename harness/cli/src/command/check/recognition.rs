@@ -40,7 +40,7 @@ pub fn recognize(
             Recognized::New => {}
             Recognized::Known => _ = recognized.insert(found.slug.clone()),
             Recognized::Otherwise => note!(
-                "{} has the name of a known finding, but another explanation, or a much larger error. If it is the same bug, `twinfer adopt` accepts this too",
+                "{} has the name of a known finding, but a different explanation or a much larger error, so it counts as new. If it is the same bug, run `twinfer adopt` on it to make this known too",
                 found.slug
             ),
             Recognized::Elsewhere(places) => note_resemblance(&found.slug, &places),
@@ -63,7 +63,7 @@ fn note_resemblance(slug: &str, places: &[Place]) {
     let quoted =
         |place: &Place| place.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" + ");
     note!(
-        "{slug} resembles a known finding, but shows at other nodes: {}. If it is the same bug, `twinfer adopt` accepts these nodes too",
+        "{slug} resembles a known finding, but shows at other nodes: {}. If it is the same bug, run `twinfer adopt` on it to make these nodes known too",
         places.iter().map(quoted).collect::<Vec<_>>().join(", ")
     );
 }
