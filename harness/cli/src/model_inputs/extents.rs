@@ -94,7 +94,7 @@ fn best(candidates: Vec<Option<Candidate>>) -> Option<Vec<Vec<usize>>> {
     Some(valid.fold(smallest, more_telling).shapes)
 }
 
-/// Those of these symbols that are no extent of a spatial axis.
+/// The symbols that are not the extent of a spatial axis of any input.
 fn not_spatial<'s>(inputs: &[ValueInfo], symbols: &[&'s str]) -> impl Iterator<Item = &'s str> {
     let spatial = inputs.iter().filter_map(|input| input.shape.as_ref()).flat_map(|dims| dims.iter().skip(2));
     let spatial: Vec<_> = spatial.filter_map(symbol).collect();
