@@ -15,8 +15,12 @@ use crate::{
 /// quotient of the scales of its operands and its result; of the product with it; and of the sum with a zero point.
 const SCALING_ROUNDINGS: f64 = 4.0;
 
-/// Roundings of a dequantized number: of the difference, of the product, and of a scale folded into another.
+/// Roundings of a dequantized number: of the difference, of the product or of the quotient by a reciprocal, and of that reciprocal or of a scale
+/// folded into another.
 const ROUNDINGS: f64 = 3.0;
+
+/// Roundings of a number that is divided by its scale and multiplied by it: of the reciprocal, and of either product.
+const ROUNDINGS_THERE_AND_BACK: f64 = 3.0;
 
 /// The rounding and saturation of a quantizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -445,12 +449,16 @@ fn scaled_error(x_error: f64, scaled: f64, at: &At, unit_roundoff: f64) -> f64 {
         return 0.0;
     }
     let propagated = (x_error + scaled.abs() * at.scale_error) / smallest_scale;
-    let is_power_of_two = at.scale.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
-    if is_power_of_two && propagated == 0.0 {
+    if is_power_of_two(at.scale) && propagated == 0.0 {
         return 0.0;
     }
     let rounded = SCALING_ROUNDINGS * (scaled.abs() + propagated) + at.zero_point.abs();
     propagated + unit_roundoff * rounded
+}
+
+/// Whether a backend may as well divide by the reciprocal: no rounding changes it.
+fn is_power_of_two(scale: f64) -> bool {
+    scale.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1
 }
 
 /// `(x - zero_point) * scale`, the open point of all elements, and those of single ones.
@@ -466,7 +474,8 @@ pub fn dequantize(
     let magnitude = elements.iter().map(|element| element.abs()).collect();
     let grid = (|| {
         x.grid?;
-        Some(Grid::of(&shifted)?.times(parameters.scale.grid?))
+        let scale = parameters.scale.grid.filter(|_| parameters.scale.elements.iter().copied().all(is_power_of_two))?;
+        Some(Grid::of(&shifted)?.times(scale))
     })();
     let format = arithmetic.format(dtype);
     let mut value =
@@ -474,6 +483,10 @@ pub fn dequantize(
             let parts = parameters.along(x).zip(&shifted).zip(magnitude).enumerate();
             parts
                 .map(|(place, ((at, shifted), magnitude))| {
+                    let is_zero = *shifted == 0.0 && x.error_at(place) == 0.0 && at.scale.is_finite();
+                    if is_zero {
+                        return 0.0;
+                    }
                     let propagated = x.error_at(place) * (at.scale.abs() + at.scale_error)
                         + shifted.abs() * at.scale_error;
                     let magnitude = magnitude + propagated;
@@ -489,4 +502,14 @@ pub fn dequantize(
     let zero_points = parameters.zero_point.map_or(&[][..], |zero_point| &zero_point.elements);
     let is_shifted = x.dtype == DataType::Int32 && zero_points.iter().any(|zero_point| *zero_point != 0.0);
     (value, is_shifted.then_some(&rules::INT32_ZERO_POINT), open)
+}
+
+/// What a skipped pair of quantizers leaves of `x`: backends that neither round nor saturate may still divide by the scale and multiply by it,
+/// as TensorRT 8.6.0 does with constants.
+pub fn unrounded(x: &Value, scale: &Value) -> Value {
+    if scale.elements.iter().copied().all(is_power_of_two) {
+        return x.clone();
+    }
+    let unit_roundoff = x.format.unit_roundoff();
+    x.with_error(|element| ROUNDINGS_THERE_AND_BACK * unit_roundoff * element.abs())
 }

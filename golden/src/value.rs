@@ -136,6 +136,13 @@ impl Value {
         Self::of((self.dtype, self.format), shape, elements, error, grid)
     }
 
+    /// The value with every element off by as much more.
+    pub fn with_error(&self, more: impl Fn(f64) -> f64) -> Self {
+        let places = self.elements.iter().enumerate();
+        let error = places.map(|(place, element)| self.error_at(place) + more(*element)).collect();
+        Self { error: Some(error), grid: None, ..self.clone() }
+    }
+
     /// The same elements in another shape.
     pub fn reshaped(&self, shape: Vec<usize>) -> Self {
         Self { shape, ..self.clone() }

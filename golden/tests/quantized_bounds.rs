@@ -201,3 +201,46 @@ fn fused_and_simulated_quantization_stay_within_the_bound() {
     assert!(differing.of.get() > 0, "the two backends never differ: nothing was tried");
     println!("open {} %, differing {} %", open.percent(), differing.percent());
 }
+
+/// `scale * integer` as three right implementations compute it in 32-bit floats.
+fn products(integer: i8, scale: f32) -> [f32; 3] {
+    let (integer, reciprocal) = (f32::from(integer), 1.0 / scale);
+    [integer * scale, integer / reciprocal, integer * (1.0 / reciprocal)]
+}
+
+#[test]
+fn dequantization_may_use_the_reciprocal_of_the_scale() {
+    let config = ProptestConfig { rng_seed: RngSeed::Fixed(17), ..ProptestConfig::default() };
+    let differing = Share::default();
+    // scales of which every product is exact
+    let steps = (prop::collection::vec(any::<i8>(), 1..20), 1..64u8);
+    let result = TestRunner::new(config).run(&steps, |(integers, sixteenths)| {
+        let scale = f32::from(sixteenths) / 16.0;
+        let mut sketch = Sketch::new();
+        let x = sketch.quantized("X", &per_tensor(DataType::Int8, f64::from(scale), 0.0));
+        let values: Vec<f64> = integers.iter().map(|integer| f64::from(products(*integer, scale)[0])).collect();
+        let input = Tensor::from_f64(DataType::Float, vec![1, values.len(), 1], &values).expect("as many");
+        let reference = evaluate(&sketch.finish(&x), &[input]).expect("valid").outputs.remove(0);
+        for (place, integer) in integers.iter().enumerate() {
+            let agrees = |value: f32| {
+                !matches!(reference.compare(place, f64::from(value)), Agreement::Wrong(_))
+            };
+            let products = products(*integer, scale);
+            prop_assert!(products.into_iter().all(agrees), "{products:?}, {reference:?}");
+            prop_assert!(*integer == 0 || !agrees(products[0] * (1.0 + 1e-6)), "{products:?}, {reference:?}");
+            differing.count(products[0] != products[1]);
+        }
+        Ok(())
+    });
+    result.expect("all are within the bound");
+    assert!(differing.of.get() > 0, "the implementations never differ: nothing was tried");
+}
+
+#[test]
+fn dequantization_with_a_power_of_two_is_exact() {
+    let mut sketch = Sketch::new();
+    let x = sketch.quantized("X", &per_tensor(DataType::Int8, 0.25, 0.0));
+    let input = Tensor::from_f64(DataType::Float, vec![1, 1, 1], &[12.5]).expect("one");
+    let reference = evaluate(&sketch.finish(&x), &[input]).expect("valid").outputs.remove(0);
+    assert_eq!((reference.values[0], reference.bound[0]), (12.5, 0.0));
+}

@@ -21,7 +21,7 @@ const WAYS: [(&str, &str); 12] = [
     ("in-double", "sums in 64-bit floats, rounded once"),
     ("normalization-folded", "BatchNormalization folded into weights and bias"),
     ("integer-kernels", "sums of the integers of dequantized operands, scaled once"),
-    ("reciprocal-scales", "QuantizeLinear that multiplies by the reciprocal of the scale"),
+    ("reciprocal-scales", "quantizers that multiply and divide by the reciprocal of the scale"),
     ("winograd-2", "Winograd's algorithm, two outputs per tile and axis"),
     ("winograd-4", "Winograd's algorithm, four outputs per tile and axis"),
     ("fourier", "the fast Fourier transform in 32-bit floats"),

@@ -5,7 +5,7 @@ use twinfer_onnx::{DataType, Node, Op, Tensor, resolve_axis};
 use super::{Evaluator, broken};
 use crate::{
     Unknown,
-    quantization::{IntegerConversion, Parameters, ScaleChoice, dequantize, quantize},
+    quantization::{IntegerConversion, Parameters, ScaleChoice, dequantize, quantize, unrounded},
     rules::Entry,
     semantics::{Origin, Origins, Scales, SuccessivePairs, Unsigned},
     successive_pairs::QuantizerPair,
@@ -30,7 +30,7 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
         if let Some(unquantized) = self.unquantized(node) {
-            return Ok(unquantized.clone());
+            return Ok(unquantized);
         }
         if let Some((value, open)) = self.quantized_once(node) {
             self.open(open);
@@ -72,13 +72,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value before quantization, if a mutant skips the quantizer in front of `node` and `node` itself.
-    fn unquantized(&self, node: &Node) -> Option<&Value> {
+    fn unquantized(&self, node: &Node) -> Option<Value> {
         if !self.holds(self.semantics.unquantized, node) {
             return None;
         }
         let source = self.quantizer(node)?.inputs.first()?;
         let output = self.shapes.get(node.outputs.first()?)?.dtype;
-        self.values.get(source.as_str()).filter(|value| value.dtype == output)
+        let value = self.values.get(source.as_str()).filter(|value| value.dtype == output)?;
+        Some(unrounded(value, self.input(node, 1)))
     }
 
     /// What one pair gives in place of the two of which `node` is the last operator, if a mutant merges them, and the open points.

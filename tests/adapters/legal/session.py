@@ -105,7 +105,9 @@ class LegalSession:
         axis = attributes.get("axis", 1) % max(x.ndim, 1)
         shift = 0 if zero_point is None else per_channel(zero_point.astype(numpy.int64), x.ndim, axis)
         shifted = (x.astype(numpy.int64) - shift).astype(numpy.float32)
-        return (shifted * per_channel(scale.astype(numpy.float32), x.ndim, axis)).astype(scale.dtype)
+        factors = per_channel(scale.astype(numpy.float32), x.ndim, axis)
+        product = shifted / (numpy.float32(1) / factors) if self.reciprocal else shifted * factors
+        return product.astype(scale.dtype)
 
     # surroundings
 
