@@ -84,13 +84,16 @@ combinations! {
 }
 
 impl Combination {
+    /// One mutant alone.
+    pub fn of(mutant: Mutant) -> Self {
+        let place = Mutant::ALL.iter().position(|listed| *listed == mutant);
+        let mutants = place.map_or(&[][..], |place| &Mutant::ALL[place..=place]);
+        Self { name: mutant.name(), sentence: mutant.sentence(), mutants }
+    }
+
     /// Each mutant alone.
     pub fn singles() -> impl Iterator<Item = Self> {
-        Mutant::ALL.chunks(1).map(|mutants| Self {
-            name: mutants[0].name(),
-            sentence: mutants[0].sentence(),
-            mutants,
-        })
+        Mutant::ALL.iter().copied().map(Self::of)
     }
 
     /// Every listed combination of several mutants, to try if no single mutant reproduces an output.

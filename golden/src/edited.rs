@@ -20,6 +20,7 @@ impl<'n> Edited<'n> {
     pub fn new(hypothesis: Hypothesis, only: Option<&'n [&'n Node]>) -> Self {
         let (edits, mut semantics) = match hypothesis {
             Hypothesis::Listed(combination) => (Vec::new(), Semantics::of(combination.mutants)),
+            Hypothesis::Both(pair) => (Vec::new(), Semantics::of(pair.mutants())),
             Hypothesis::Composed(edit) => (vec![edit], Semantics::default()),
             Hypothesis::Pair(pair) => (pair.edits().to_vec(), Semantics::default()),
         };

@@ -60,6 +60,7 @@ mod hypothesis;
 mod integer_operand;
 mod integer_pairs;
 mod limits;
+mod mutant_pair;
 mod mutants;
 mod partial_sums;
 mod pooling;
@@ -88,6 +89,7 @@ pub use evaluate::{
 pub use evaluation::Evaluation;
 pub use hypothesis::Hypothesis;
 pub use limits::Limits;
+pub use mutant_pair::MutantPair;
 pub use mutants::{Mutant, Nature};
 pub use reference::{Agreement, Reference};
 pub use rules::{Entry, RANDOM_VALUES, SCALE_NOT_POSITIVE, rules};

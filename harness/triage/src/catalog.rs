@@ -70,7 +70,18 @@ impl Catalog {
             Matching::Similar => entry.identity.is_same_as(identity),
             Matching::Exact => entry.identity.shows_mistake_of(identity),
         };
-        same.or_else(|| self.entries.iter().position(is_same))
+        same.or_else(|| self.entries.iter().position(is_same)).or_else(|| self.find_part(identity))
+    }
+
+    /// A finding of one of the two mistakes that a minimal case shows at once, if each of them is a finding.
+    fn find_part(&self, identity: &Identity) -> Option<usize> {
+        let explanations = |entry: &Entry| {
+            let is_alike = is_alike(&entry.identity.signature, &identity.signature);
+            if is_alike { entry.identity.explanations() } else { Vec::new() }
+        };
+        let known: Vec<_> = self.entries.iter().flat_map(explanations).collect();
+        let parts = identity.known_parts(&known)?;
+        self.entries.iter().position(|entry| explanations(entry).iter().any(|name| parts.contains(name)))
     }
 
     /// Notes that what a suspect was reduced to shows the finding at `index`.
@@ -213,9 +224,8 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn catalog_with(cause: Cause, classes: &[&str]) -> Catalog {
-        let mut catalog = Catalog::default();
-        catalog.add(Arc::new(Identity {
+    fn identity(cause: Cause, classes: &[&str]) -> Identity {
+        Identity {
             broken_by: None,
             signature: signature(cause),
             classes: names(classes),
@@ -224,7 +234,12 @@ mod tests {
             edits: Vec::new(),
             refuted: Vec::new(),
             nodes: Vec::new(),
-        }));
+        }
+    }
+
+    fn catalog_with(cause: Cause, classes: &[&str]) -> Catalog {
+        let mut catalog = Catalog::default();
+        catalog.add(Arc::new(identity(cause, classes)));
         catalog
     }
 
@@ -247,6 +262,20 @@ mod tests {
         catalog.learn(0, minimal(1));
         assert_eq!(catalog.find_minimal(minimal(1), &[]), Some(0));
         assert_eq!(catalog.find_minimal(minimal(2), &[]), None, "it may show another bug");
+    }
+
+    #[test]
+    fn two_known_mistakes_at_once_are_no_finding() {
+        let explained = |mutant: &str| Arc::new(identity(Cause::Diagnosis(names(&[mutant])), &["Conv"]));
+        let unexplained = identity(Cause::Graph(names(&["Conv", "bias", "pads"])), &["Conv"]);
+        let both = Identity { edits: names(&["pads-swapped+bias-dropped"]), ..unexplained.clone() };
+        let mut catalog = Catalog::default();
+        catalog.add(explained("kernel-reversed"));
+        catalog.add(explained("bias-dropped"));
+        assert_eq!(catalog.find(&both), None, "one of them is not known");
+        catalog.add(explained("pads-swapped"));
+        assert_eq!(catalog.find(&both), Some(1));
+        assert_eq!(catalog.find(&unexplained), None);
     }
 
     #[test]

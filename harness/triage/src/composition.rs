@@ -8,7 +8,7 @@ use twinfer_golden::{Combination, Edit, Hypothesis, Operator};
 
 use crate::{
     diverging_case::DivergingCase,
-    pairs::count_of_pairs,
+    pairs::{count_of_pairs, mutant_pairs},
     predictions::Predictions,
     symptom::{Symptom, are_of_values},
     trials::{
@@ -136,7 +136,17 @@ impl Trials<'_> {
         let is_of_values = are_of_values(minimal.symptom.kind(), Kind::WrongValues);
         let is_explicable = is_of_values || minimal.symptom.kind() == Kind::WrongShape;
         let is_settled = wider.as_ref().is_some_and(|wider| wider.failures.are_none_where_triggered());
-        if is_settled || !is_explicable || self.telling_neighbors() < FEWEST {
+        if is_settled || !is_explicable {
+            return wider;
+        }
+        if wider.is_none() && is_of_values && minimal.symptom.diagnosis().is_empty() {
+            let pairs = mutant_pairs(&minimal.evaluated, self.circumstances.arithmetic);
+            let needed = needed(pairs.len());
+            if let Some(explained) = self.explain_by(minimal, pairs.into_iter().map(Hypothesis::Both), needed) {
+                return Some(explained);
+            }
+        }
+        if self.telling_neighbors() < FEWEST {
             return wider;
         }
         let edits = edits_of(&minimal.evaluated.encoded.case);
@@ -167,7 +177,7 @@ impl Trials<'_> {
         for hypothesis in hypotheses {
             // neighbors are small, and refute nearly all; a minimal case that nothing made smaller may be a whole model
             if let Some(failures) = self.failures(hypothesis, needed)
-                && !matches!(hypothesis, Hypothesis::Pair(pair) if !self.needs_both(pair))
+                && self.needs_all(hypothesis)
                 && let Prediction::Reproduced(evidence) =
                     Prediction::of(hypothesis, &minimal.evaluated, arithmetic, None)
                 && evidence.bits > 0.0
@@ -487,6 +497,29 @@ mod tests {
             edits == ["conv-bias-negated", "conv-weight-input-channel-reversed"]
         };
         assert!(explained.iter().any(is_same), "{explained:?}");
+    }
+
+    #[test]
+    fn two_listed_mistakes_that_show_together_are_a_pair() {
+        assert_eq!(explained("kernel-reversed+bias-dropped", 0), ["kernel-reversed+bias-dropped"]);
+        assert_eq!(explained("kernel-reversed+bias-dropped", 12), ["kernel-reversed+bias-dropped"]);
+    }
+
+    #[test]
+    fn listed_mutant_stays_where_other_cases_show_another_one_too() {
+        let named = |name: &str| Hypothesis::from_name(name).expect("it is listed, or an edit");
+        let refuted = |other: &str| {
+            let evaluated = run(half_biased(), named("bias-dropped"));
+            let symptom = Symptom::of(&evaluated.divergences()[0], &evaluated);
+            let mut observations = Observations::default();
+            for seed in 1..12 {
+                observations.add(&symptom, run(case(3, 2, 10 * seed), named(other)), Drawn::Neighbor);
+            }
+            let circumstances = Circumstances { trigger: None, arithmetic: Arithmetic::default() };
+            observations.refuted(&symptom, circumstances)
+        };
+        assert_eq!(refuted("kernel-reversed+bias-dropped"), [""; 0]);
+        assert_eq!(refuted("conv-bias-negated"), ["bias-dropped"], "none of them shows it");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::iter;
 
 use twinfer_case::{Case, CaseOutcome, Cause, Finding, Kind, Signature, Trigger};
-use twinfer_golden::Combination;
+use twinfer_golden::{Combination, Hypothesis};
 use twinfer_triggers::{DescribedNode, describe, describe_runs, satisfies};
 
 use crate::{
@@ -138,8 +138,13 @@ impl Identity {
         signature
     }
 
+    /// The names of the two mistakes that explain the finding together, if `known` are the explanations of others and both are among them.
+    pub(crate) fn known_parts(&self, known: &[String]) -> Option<[String; 2]> {
+        known_parts(&self.edits, known)
+    }
+
     /// The names of what explains the finding, alternatives of which one holds.
-    fn explanations(&self) -> Vec<String> {
+    pub(crate) fn explanations(&self) -> Vec<String> {
         match &self.signature.cause {
             Cause::Diagnosis(mutants) if self.edits.is_empty() => self.unrefuted(mutants),
             _ => self.edits.clone(),
@@ -266,6 +271,13 @@ impl Identity {
                 _ => false,
             }
     }
+}
+
+/// The names of the two mistakes that one of these explanations is made of, if both are `known` as explanations of others.
+pub fn known_parts(explanations: &[String], known: &[String]) -> Option<[String; 2]> {
+    let parts = explanations.iter().filter_map(|name| Hypothesis::from_name(name)?.parts());
+    let mut names = parts.map(|parts| parts.map(|part| part.to_string()));
+    names.find(|parts| parts.iter().all(|part| known.contains(part)))
 }
 
 /// Whether two findings, each with its minimal case, are the same bug.

@@ -1,8 +1,8 @@
-//! *Pairs*: which two edits of one operator are tried together where no single one explains a case. There are too many to try all, so one of
-//! them must account for some of what is wrong by itself.
+//! *Pairs*: which two mistakes are tried together where no single one explains a case: listed mutants, of any operators, or edits of one
+//! operator. There are too many edits to try all, so one of them must account for some of what is wrong by itself.
 
-use twinfer_checks::{Prediction, error_left};
-use twinfer_golden::{Edit, EditPair, Hypothesis};
+use twinfer_checks::{Evaluated, Prediction, error_left, is_visible};
+use twinfer_golden::{Arithmetic, Combination, Edit, EditPair, Hypothesis, Mutant, MutantPair};
 
 use crate::trials::{FEWEST, Trial, Trials};
 
@@ -15,8 +15,26 @@ const MOST_LEFT: f64 = 0.9;
 /// Diverging cases on which edits are compared at most.
 const MOST_COMPARED: usize = 8;
 
+/// The pairs of listed mutants that are tried on a case: each of the two changes its outputs by itself.
+pub fn mutant_pairs(evaluated: &Evaluated, arithmetic: Arithmetic) -> Vec<MutantPair> {
+    let Evaluated { encoded, references, .. } = evaluated;
+    let graph = &encoded.case.graph;
+    let shows = |mutant: &Mutant| {
+        let alone = Combination::of(*mutant);
+        let hypothesis = Hypothesis::Listed(alone);
+        let shows_at = |node| is_visible(hypothesis, node, encoded, references, arithmetic);
+        alone.concerns(graph) && graph.nodes.iter().any(shows_at)
+    };
+    let mutants: Vec<_> = Mutant::ALL.iter().copied().filter(shows).collect();
+    let with_others = |(place, first): (usize, &Mutant)| {
+        let others = mutants[place + 1..].iter();
+        others.filter_map(|second| MutantPair::new(*first, *second)).collect::<Vec<_>>()
+    };
+    mutants.iter().enumerate().flat_map(with_others).collect()
+}
+
 impl Trials<'_> {
-    /// The pairs that are tried: one edit that accounts for a part of what is wrong, and any other one of its operator.
+    /// The pairs of edits that are tried: one edit that accounts for a part of what is wrong, and any other one of its operator.
     pub fn pairs(&self, edits: &[Edit]) -> Vec<EditPair> {
         let everywhere: Vec<_> = edits.iter().copied().filter(|edit| !edit.is_restricted()).collect();
         let left = everywhere.iter().filter_map(|edit| Some((self.error_left(*edit)?, *edit)));
@@ -30,15 +48,15 @@ impl Trials<'_> {
         first.iter().flat_map(with_others).collect()
     }
 
-    /// Whether several diverging cases are as both edits together predict, and as neither alone does.
-    pub fn needs_both(&self, pair: EditPair) -> bool {
+    /// Whether several diverging cases are as both mistakes of a pair together predict, and as neither alone does; true unless it is a pair.
+    pub fn needs_all(&self, hypothesis: Hypothesis) -> bool {
+        let Some(parts) = hypothesis.parts() else { return true };
         let arithmetic = self.circumstances.arithmetic;
         let is_evidence = |trial: &&Trial<'_>| {
-            let whole = trial.predicted(Hypothesis::Pair(pair), arithmetic);
-            let is_refuted =
-                |edit| trial.predicted(Hypothesis::Composed(edit), arithmetic) == Prediction::Refuted;
+            let whole = trial.predicted(hypothesis, arithmetic);
+            let is_refuted = |part| trial.predicted(part, arithmetic) == Prediction::Refuted;
             matches!(whole, Prediction::Reproduced(evidence) if evidence.bits > 0.0)
-                && pair.edits().into_iter().all(is_refuted)
+                && parts.into_iter().all(is_refuted)
         };
         self.diverging.iter().filter(is_evidence).count() >= FEWEST
     }

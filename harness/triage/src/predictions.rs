@@ -2,7 +2,7 @@ use std::{cell::RefCell, hash::Hash};
 
 use foldhash::HashMap;
 use twinfer_checks::Prediction;
-use twinfer_golden::{Edit, Hypothesis};
+use twinfer_golden::{Edit, Hypothesis, Mutant};
 
 /// What hypotheses say of one case, which does not change while more is learned of other cases: each trigger that is considered has all
 /// hypotheses tried once more.
@@ -10,12 +10,18 @@ use twinfer_golden::{Edit, Hypothesis};
 pub struct Predictions {
     anywhere: RefCell<HashMap<Hypothesis, Prediction>>,
     left: RefCell<HashMap<Edit, Option<f64>>>,
+    with_others: RefCell<HashMap<Mutant, Prediction>>,
 }
 
 impl Predictions {
     /// What a hypothesis says wherever it applies in the case: what `predict` says the first time.
     pub fn anywhere(&self, hypothesis: Hypothesis, predict: impl FnOnce() -> Prediction) -> Prediction {
         known_or(&self.anywhere, hypothesis, predict)
+    }
+
+    /// What a mutant says together with another one: what `predict` says the first time.
+    pub fn with_others(&self, mutant: Mutant, predict: impl FnOnce() -> Prediction) -> Prediction {
+        known_or(&self.with_others, mutant, predict)
     }
 
     /// The share of what is wrong that an edit leaves: what `compare` says the first time.

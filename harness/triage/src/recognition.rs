@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use twinfer_case::{CaseRecord, Finding};
 
+use crate::identity::{is_alike, known_parts};
+
 /// Where a model is wrong: the names of nodes, of which one suffices.
 pub type Place = BTreeSet<String>;
 
@@ -84,8 +86,12 @@ impl<'a> Recognition<'a> {
     }
 
     /// Whether a finding that shows at `places` is known. One whose signature has no explanation is if known findings with its signature and
-    /// its error list all these places, or if one that lists none has its case; any other is by its signature alone.
+    /// its error list all these places, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
+    /// once explain is if known findings show each of them.
     pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
+        if self.is_known_together(finding) {
+            return Recognized::Known;
+        }
         let of_one_name = self.known.iter().filter(|known| known.signature == finding.signature);
         let of_one_name: Vec<_> = of_one_name.collect();
         let is_alike = |known: &&Finding| finding.shows_error_of(known);
@@ -103,6 +109,15 @@ impl<'a> Recognition<'a> {
         } else {
             Recognized::Elsewhere(unlisted.into_iter().cloned().collect())
         }
+    }
+}
+
+impl Recognition<'_> {
+    /// Whether two mistakes at once explain a finding, and known findings show each of them by itself.
+    fn is_known_together(&self, finding: &Finding) -> bool {
+        let alike = self.known.iter().filter(|known| is_alike(&known.signature, &finding.signature));
+        let known: Vec<_> = alike.flat_map(|known| known.diagnosis.iter().cloned()).collect();
+        known_parts(&finding.diagnosis, &known).is_some()
     }
 }
 
@@ -238,6 +253,21 @@ mod tests {
         assert_eq!(recognized(std::slice::from_ref(&large), &small), Recognized::Known);
         assert_eq!(recognized(std::slice::from_ref(&large), &negated), Recognized::Otherwise);
         assert_eq!(recognized(&[small, negated.clone()], &negated), Recognized::Known, "both were adopted");
+    }
+
+    #[test]
+    fn two_known_mistakes_at_once_are_known() {
+        let of = |mutant: &str| Finding {
+            diagnosis: vec![mutant.to_owned()],
+            ..finding(&[mutant], &["c3"])
+        };
+        let both = Finding {
+            diagnosis: vec!["pads-swapped+bias-dropped".to_owned()],
+            ..finding(&[], &["c3"])
+        };
+        let (pads, bias) = (of("pads-swapped"), of("bias-dropped"));
+        assert_eq!(recognized(std::slice::from_ref(&pads), &[&both], &["c3"]), Recognized::New);
+        assert_eq!(recognized(&[pads, bias], &[&both], &["c3"]), Recognized::Known);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use twinfer_case::{Arithmetic, Diagnosis, Trigger};
 use twinfer_checks::{Evaluated, Prediction};
-use twinfer_golden::{Combination, Hypothesis, Operator};
+use twinfer_golden::{Combination, Hypothesis, Mutant, MutantPair, Operator};
 use twinfer_onnx::Node;
 use twinfer_triggers::{concerned, describe, satisfies};
 
@@ -175,7 +175,7 @@ impl Trials<'_> {
         let (usual, most) =
             (tolerated(hypothesis, considered.len()), tolerated_beside_others(hypothesis, considered.len()));
         for (place, trial) in considered.iter().enumerate() {
-            tally.add(trial, trial.predicted(hypothesis, self.circumstances.arithmetic));
+            tally.add(trial, trial.predicted_with_others(hypothesis, self.circumstances.arithmetic));
             // what changes nothing in most cases has not enough evidence, whatever the others say
             let is_silent = tally.silent > tally.supporting + considered.len() - place - 1;
             // witnesses have the graph of the minimal case, and hardly another bug
@@ -250,7 +250,7 @@ impl Tally {
 fn tolerated(hypothesis: Hypothesis, considered: usize) -> usize {
     match hypothesis {
         // a likely mistake: one case may show another bug
-        Hypothesis::Listed(_) => (considered / TOLERATED).max(1),
+        Hypothesis::Listed(_) | Hypothesis::Both(_) => (considered / TOLERATED).max(1),
         Hypothesis::Composed(_) | Hypothesis::Pair(_) => considered / TOLERATED_OF_EDITS,
     }
 }
@@ -265,7 +265,9 @@ fn tolerated_beside_others(hypothesis: Hypothesis, considered: usize) -> usize {
     match hypothesis {
         Hypothesis::Listed(_) => (considered / TOLERATED_BESIDE_OTHERS).max(1),
         Hypothesis::Composed(edit) if !edit.is_restricted() => considered / TOLERATED_OF_EDITS_BESIDE_OTHERS,
-        Hypothesis::Composed(_) | Hypothesis::Pair(_) => tolerated(hypothesis, considered),
+        Hypothesis::Composed(_) | Hypothesis::Pair(_) | Hypothesis::Both(_) => {
+            tolerated(hypothesis, considered)
+        }
     }
 }
 
@@ -309,6 +311,33 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// What a hypothesis says of a diverging case or, if that is refuted and the hypothesis is a listed mutant, what it says together with
+    /// another one: a backend with two bugs shows both in some cases.
+    fn predicted_with_others(&self, hypothesis: Hypothesis, arithmetic: Arithmetic) -> Prediction {
+        let predicted = self.predicted(hypothesis, arithmetic);
+        match hypothesis {
+            Hypothesis::Listed(Combination { mutants: [mutant], .. }) if predicted == Prediction::Refuted => {
+                self.predictions.with_others(*mutant, || self.predicted_with_another(*mutant, arithmetic))
+            }
+            _ => predicted,
+        }
+    }
+
+    /// What a mutant says of a diverging case together with the first other one with which it reproduces that, if neither does alone.
+    fn predicted_with_another(&self, mutant: Mutant, arithmetic: Arithmetic) -> Prediction {
+        let graph = &self.evaluated.encoded.case.graph;
+        let chosen = (Mutant::ALL.len() as f64).log2();
+        let with = |other: &Mutant| {
+            let pair = MutantPair::new(mutant, *other).filter(|_| Combination::of(*other).concerns(graph))?;
+            let predicted = |hypothesis| self.prediction(hypothesis, arithmetic, None);
+            let Prediction::Reproduced(evidence) = predicted(Hypothesis::Both(pair)) else { return None };
+            let is_needed = evidence.bits >= chosen + ENOUGH_BITS
+                && predicted(Hypothesis::Listed(Combination::of(*other))) == Prediction::Refuted;
+            is_needed.then(|| Prediction::Reproduced(evidence.with_bits(evidence.bits - chosen)))
+        };
+        Mutant::ALL.iter().find_map(with).unwrap_or(Prediction::Refuted)
+    }
+
     /// What a hypothesis says of the nodes `concerned`, or wherever it applies.
     fn prediction(
         &self,
@@ -350,6 +379,11 @@ impl<'a> Trial<'a> {
                     && !self.is_diagnosed(combination)
                     && !self.diagnosis().any(|name| rivals.contains(&name))
             }
+            Hypothesis::Both(pair) => {
+                let is_meant =
+                    |name: &str| rivals.contains(&name) || pair.parts().iter().any(|part| part.name == name);
+                self.is_explained_neighbor() && !self.diagnosis().any(is_meant)
+            }
             Hypothesis::Composed(_) | Hypothesis::Pair(_) => false,
         }
     }
@@ -367,7 +401,7 @@ impl<'a> Trial<'a> {
 }
 
 const fn is_listed(hypothesis: Hypothesis) -> bool {
-    matches!(hypothesis, Hypothesis::Listed(_))
+    matches!(hypothesis, Hypothesis::Listed(_) | Hypothesis::Both(_))
 }
 
 /// About what an evaluation of a case costs.
