@@ -25,6 +25,7 @@ mod exit;
 mod failure;
 mod finding_folder;
 mod formats;
+mod idle_gpus;
 mod installation;
 mod interruption;
 mod issues;

@@ -26,6 +26,7 @@ use crate::{
     continuation::ContinuationArguments,
     doubts::doubts,
     formats::formats,
+    idle_gpus::note_idle,
     issues::{Trials, resolve},
     known::known_folders,
     libraries::verify_in_background,
@@ -137,6 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (stored, worker, deadlines) = (options.known.clone(), options.worker.clone(), options.deadlines);
     let variants = options.variants.clone();
     let resumption = Resumption::of_process(&out);
+    note_idle(&options);
     let service = mps::serve(&mut options);
     let ended = run_with_progress(options, &directory, &resumption);
     drop(service);
