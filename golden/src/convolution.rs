@@ -108,6 +108,12 @@ struct ReceptiveField<'a> {
     output: usize,
 }
 
+/// The places of the first elements of a channel in x and w.
+struct Begin {
+    x: usize,
+    w: usize,
+}
+
 /// A part of a sum of products.
 #[derive(Default)]
 struct Part {
@@ -122,28 +128,36 @@ impl ReceptiveField<'_> {
     /// Calls `product` with the places in x and w of each product at output position `position`.
     #[inline]
     fn each_product(&self, position: usize, mut product: impl FnMut(usize, usize)) {
-        let Connectivity { groups, inputs, .. } = self.channels;
-        for channel in 0..inputs {
-            let x_channel =
-                self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
-            let x_begin = x_channel * self.taps.input_len();
-            let w_begin = self.channels.kernel(self.group, channel, self.output) * self.taps.kernel_len();
+        for channel in 0..self.channels.inputs {
+            let Begin { x, w } = self.begin(channel);
             for (input, kernel) in self.taps.at(position) {
-                product(x_begin + input, w_begin + kernel);
+                product(x + input, w + kernel);
             }
         }
+    }
+
+    /// Where an input channel of the group begins.
+    #[inline]
+    fn begin(&self, channel: usize) -> Begin {
+        let Connectivity { groups, inputs, .. } = self.channels;
+        let x_channel = self.batch * groups * inputs + self.channels.input(self.group, channel, self.output);
+        let w_channel = self.channels.kernel(self.group, channel, self.output);
+        Begin { x: x_channel * self.taps.input_len(), w: w_channel * self.taps.kernel_len() }
     }
 
     /// The products of integers, padding included, channel by channel of one kernel position after the other.
     fn products(&self, pairs: &IntegerPairs, position: usize) -> Vec<f64> {
         let (inputs, kernel_len) = (self.channels.inputs, self.taps.kernel_len());
-        let begin = self.channels.kernel(self.group, 0, self.output) * kernel_len;
-        let place = |w: usize| (w - begin) % kernel_len * inputs + (w - begin) / kernel_len;
         let mut products = vec![0.0; inputs * kernel_len];
-        for w in begin..begin + products.len() {
-            products[place(w)] = pairs.padding(w);
+        for channel in 0..inputs {
+            let Begin { x, w } = self.begin(channel);
+            for kernel in 0..kernel_len {
+                products[kernel * inputs + channel] = pairs.padding(w + kernel);
+            }
+            for (input, kernel) in self.taps.at(position) {
+                products[kernel * inputs + channel] = pairs.product(x + input, w + kernel);
+            }
         }
-        self.each_product(position, |x, w| products[place(w)] = pairs.product(x, w));
         products
     }
 

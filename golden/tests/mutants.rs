@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 
 use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
-use twinfer_golden::{Agreement, Arithmetic, Combination, Mutant, Nature, evaluate, evaluate_as};
+use twinfer_golden::{
+    Agreement, Arithmetic, Combination, Hypothesis, Limits, Mutant, MutantPair, Nature, evaluate, evaluate_as,
+    evaluate_edited,
+};
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op,
     QuantizeLinear, Tensor,
@@ -537,6 +540,23 @@ fn a_combination_does_what_none_of_its_parts_does_alone() {
                 && combination.mutants.iter().all(|mutant| outputs(case, &[*mutant]) != together)
         };
         assert!(cases().iter().any(is_new), "{} is no more than its parts", combination.name);
+    }
+}
+
+#[test]
+fn any_two_mutants_can_be_applied_at_once() {
+    let cases = cases();
+    let pairs = || {
+        let places = Mutant::ALL.iter().enumerate();
+        places.flat_map(|(place, first)| Mutant::ALL[..place].iter().map(|second| [*second, *first]))
+    };
+    for ((name, graph, input), pair) in cases.iter().flat_map(|case| pairs().map(move |pair| (case, pair))) {
+        let hypothesis = MutantPair::new(pair[0], pair[1]).map(Hypothesis::Both);
+        let Some(hypothesis) = hypothesis else { continue };
+        let (arithmetic, limits) = (Arithmetic::default(), Limits::default());
+        let inputs = std::slice::from_ref(input);
+        let edited = evaluate_edited(graph, inputs, arithmetic, hypothesis, None, limits);
+        assert_eq!(edited.is_ok(), evaluate_as(graph, inputs, arithmetic, &pair).is_ok(), "{name}, {pair:?}");
     }
 }
 
