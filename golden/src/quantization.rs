@@ -474,7 +474,10 @@ pub fn dequantize(
     let magnitude = elements.iter().map(|element| element.abs()).collect();
     let grid = (|| {
         x.grid?;
-        let scale = parameters.scale.grid.filter(|_| parameters.scale.elements.iter().copied().all(is_power_of_two))?;
+        let scale = parameters
+            .scale
+            .grid
+            .filter(|_| parameters.scale.elements.iter().copied().all(is_power_of_two))?;
         Some(Grid::of(&shifted)?.times(scale))
     })();
     let format = arithmetic.format(dtype);

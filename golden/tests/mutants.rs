@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use sketch::{Sketch, per_axis, per_tensor};
 use support::one_node;
 use twinfer_golden::{
-    Agreement, Arithmetic, Combination, Hypothesis, Limits, Mutant, MutantPair, Nature, evaluate, evaluate_as,
-    evaluate_edited,
+    Agreement, Arithmetic, Combination, Hypothesis, Limits, Mutant, MutantPair, Nature, evaluate,
+    evaluate_as, evaluate_edited,
 };
 use twinfer_onnx::{
     AutoPad, BatchNormalization, Concat, Conv, ConvTranspose, DataType, Dim, Graph, MaxPool, Op,

@@ -15,8 +15,7 @@ pub fn note_idle(options: &Options) {
         return;
     }
     let entries = fs::read_dir("/dev").into_iter().flatten().flatten();
-    let mut gpus: Vec<_> =
-        entries.filter_map(|entry| number_of_gpu(entry.file_name().to_str()?)).collect();
+    let mut gpus: Vec<_> = entries.filter_map(|entry| number_of_gpu(entry.file_name().to_str()?)).collect();
     gpus.sort_unstable();
     if gpus.len() > 1 {
         let all = gpus.iter().map(u16::to_string).collect::<Vec<_>>().join(",");

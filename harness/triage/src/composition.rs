@@ -142,7 +142,8 @@ impl Trials<'_> {
         if wider.is_none() && is_of_values && minimal.symptom.diagnosis().is_empty() {
             let pairs = mutant_pairs(&minimal.evaluated, self.circumstances.arithmetic);
             let needed = needed(pairs.len());
-            if let Some(explained) = self.explain_by(minimal, pairs.into_iter().map(Hypothesis::Both), needed) {
+            if let Some(explained) = self.explain_by(minimal, pairs.into_iter().map(Hypothesis::Both), needed)
+            {
                 return Some(explained);
             }
         }

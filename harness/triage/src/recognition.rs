@@ -257,14 +257,9 @@ mod tests {
 
     #[test]
     fn two_known_mistakes_at_once_are_known() {
-        let of = |mutant: &str| Finding {
-            diagnosis: vec![mutant.to_owned()],
-            ..finding(&[mutant], &["c3"])
-        };
-        let both = Finding {
-            diagnosis: vec!["pads-swapped+bias-dropped".to_owned()],
-            ..finding(&[], &["c3"])
-        };
+        let of = |mutant: &str| Finding { diagnosis: vec![mutant.to_owned()], ..finding(&[mutant], &["c3"]) };
+        let both =
+            Finding { diagnosis: vec!["pads-swapped+bias-dropped".to_owned()], ..finding(&[], &["c3"]) };
         let (pads, bias) = (of("pads-swapped"), of("bias-dropped"));
         assert_eq!(recognized(std::slice::from_ref(&pads), &[&both], &["c3"]), Recognized::New);
         assert_eq!(recognized(&[pads, bias], &[&both], &["c3"]), Recognized::Known);
