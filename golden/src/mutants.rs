@@ -189,6 +189,9 @@ mutants! {
         QuantizerPairsMerged = "quantizer-pairs-merged",
             "Two pairs of QuantizeLinear and DequantizeLinear, one behind the other, become one, with the range that they have in common.",
             |golden| golden.successive_pairs = SuccessivePairs::Merged;
+        QuantizedAxesExchanged = "quantized-axes-exchanged",
+            "What QuantizeLinear with several scales returns for three dimensions, unless it is a constant, is read with its first two axes exchanged, and with zeros beyond its extents.",
+            |golden| golden.exchanged = Origins { constants: false, inputs: true, results: true };
         ScaleOnOtherAxis = "scale-on-other-axis",
             "The scales and zero points of axis 0 are applied along axis 1, and those of every other axis along axis 0.",
             |golden| golden.scales = Scales::Moved(AxisMove::Exchanged);

@@ -47,6 +47,7 @@ impl Mutant {
             }
             Self::ReluDropped => matches!(op, Op::Relu),
             Self::StrideShort => window(op).is_some_and(|window| window.is_strided()),
+            Self::QuantizedAxesExchanged => matches!(op, Op::QuantizeLinear(_)),
             Self::NarrowRange
             | Self::QuantizedThroughInt32
             | Self::QuantizedThroughSaturatingInt32

@@ -49,6 +49,8 @@ pub struct Semantics {
     pub scales: Scales,
     /// The origins of values for which QuantizeLinear followed by DequantizeLinear is skipped.
     pub unquantized: Origins,
+    /// The origins of values of three dimensions that are read with the first two axes exchanged once they are quantized with several scales.
+    pub exchanged: Origins,
     /// The treatment of two pairs of QuantizeLinear and DequantizeLinear, one behind the other.
     pub successive_pairs: SuccessivePairs,
     /// The origins of values from which DequantizeLinear does not subtract the zero point.

@@ -171,6 +171,13 @@ fn quantized_twice() -> Case {
     ("quantized twice", sketch.finish(&twice), fed(&[1.5, 3.25, -3.0, 100.0, 7.0], &[1, 1, 5]))
 }
 
+/// Two samples of three channels, each with a scale of its own.
+fn quantized_along_axis() -> Case {
+    let mut sketch = Sketch::new();
+    let y = sketch.quantized("X", &per_axis(1, &[1.0, 2.0, 0.5], 0.0));
+    ("quantized along axis", sketch.finish(&y), fed(&[1.0, 2.0, 4.0, 6.0, 3.0, 5.0], &[2, 3, 1]))
+}
+
 /// Infinities and a number beyond 32-bit integers, quantized with this zero point.
 fn quantized_infinities(name: &'static str, zero_point: f64) -> Case {
     let mut sketch = Sketch::new();
@@ -298,6 +305,7 @@ fn cases() -> Vec<Case> {
         clipped(),
         pooled_concat(),
         quantized_twice(),
+        quantized_along_axis(),
         quantized_infinities("quantized infinities", -3.0),
         quantized_infinities("quantized infinities, zero point 0", 0.0),
         pooled_infinities(),
@@ -354,6 +362,15 @@ fn merged_pairs_quantize_once() {
     };
     assert_eq!(given(&[]), [2.0, 4.0, -4.0, 63.5, 8.0]);
     assert_eq!(given(&[Mutant::QuantizerPairsMerged]), [1.5, 3.0, -3.0, 63.5, 7.0]);
+}
+
+#[test]
+fn exchanged_axes_are_read_as_far_as_they_reach() {
+    let (_, graph, input) = quantized_along_axis();
+    let mutants = [Mutant::QuantizedAxesExchanged];
+    let evaluation = evaluate_as(&graph, &[input], Arithmetic::default(), &mutants).expect("valid");
+    // the integers are 1, 1, 8 and 6, 2 (a tie to even), 10
+    assert_eq!(evaluation.outputs[0].values, [1.0, 12.0, 0.0, 1.0, 4.0, 0.0]);
 }
 
 #[test]

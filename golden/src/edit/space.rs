@@ -184,7 +184,7 @@ fn concerns(mutant: Mutant, operator: Operator) -> bool {
         | M::ActivationZeroPointKept
         | M::WeightZeroPointKept
         | M::UnsignedAsSigned => operator == Operator::DequantizeLinear,
-        M::Uint8AsInt8 => operator == Operator::QuantizeLinear,
+        M::QuantizedAxesExchanged | M::Uint8AsInt8 => operator == Operator::QuantizeLinear,
         M::ScaleOnOtherAxis | M::FirstScaleForAll => operator.is_quantizer(),
         M::ReluDropped => operator == Operator::Relu,
         M::EpsilonIgnored | M::NormalizedByInterleavedGroup => operator == Operator::BatchNormalization,

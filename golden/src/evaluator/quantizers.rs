@@ -16,6 +16,9 @@ impl<'a> Evaluator<'a> {
     pub(super) fn quantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
         let x = self.input(node, 0);
         let mut parameters = self.quantization(axis, &x.shape, node)?;
+        let is_exchanged = x.shape.len() == 3
+            && parameters.scale.elements.len() > 1
+            && self.holds(self.semantics.exchanged, node);
         let (value, touched) = match (self.output_type(node), self.semantics.unsigned) {
             (DataType::Uint8, Unsigned::TakenForSigned) => {
                 let zero_point = parameters.zero_point.map(|zero_point| self.read(zero_point));
@@ -25,7 +28,7 @@ impl<'a> Evaluator<'a> {
             (dtype, _) => quantize(x, &parameters, dtype),
         };
         self.open(touched);
-        Ok(value)
+        Ok(if is_exchanged { with_axes_exchanged(&value) } else { value })
     }
 
     pub(super) fn dequantize(&mut self, axis: Option<i64>, node: &Node) -> Result<Value, Unknown> {
@@ -183,4 +186,16 @@ impl<'a> Evaluator<'a> {
             _ => Cow::Borrowed(value),
         }
     }
+}
+
+/// A value of three dimensions read as if the first two were exchanged, in its own shape, with zeros where there is nothing to read.
+fn with_axes_exchanged(value: &Value) -> Value {
+    let [rows, columns, inner] = value.shape[..] else { return value.clone() };
+    let place = |place: usize| {
+        let (row, column) = (place / inner / columns, place / inner % columns);
+        let is_inside = row < columns && column < rows;
+        is_inside.then(|| (column * columns + row) * inner + place % inner)
+    };
+    let places: Vec<_> = (0..value.elements.len()).map(place).collect();
+    value.gathered(&value.shape, &places)
 }

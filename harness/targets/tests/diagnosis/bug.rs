@@ -90,9 +90,9 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         DilationIgnored, EpsilonIgnored, FloatWeightsQuantized, GroupsCollapsed, GroupsDealt,
         GroupsInterleaved, LowerBoundLast, NormalizedByInterleavedGroup, OutputPaddingDropped,
         OutputPaddingIgnored, OutputPaddingInFront, OutputShapeIgnored, OutputShapeSplitSwapped,
-        PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero, ReluDropped, SameAsValid,
-        SameLowerAsUpper, SameSwapped, SameUpperAsLower, StrideShort, Uint8AsInt8, UnsignedAsSigned,
-        WeightZeroPointKept, ZeroPointIgnored,
+        PairsSaturated, PoolFromLowest, PoolPaddingLowest, PoolPaddingZero, QuantizedAxesExchanged,
+        ReluDropped, SameAsValid, SameLowerAsUpper, SameSwapped, SameUpperAsLower, StrideShort, Uint8AsInt8,
+        UnsignedAsSigned, WeightZeroPointKept, ZeroPointIgnored,
     };
     let operator = |name: &str| Condition::Operator(name.to_owned());
     Some(match mutant {
@@ -106,6 +106,7 @@ fn concerns(mutant: Mutant) -> Option<Condition> {
         StrideShort => Condition::Strided,
         ZeroPointIgnored | ActivationZeroPointKept | WeightZeroPointKept => Condition::NonzeroZeroPoint,
         UnsignedAsSigned | Uint8AsInt8 => Condition::QuantizedAs(DataType::Uint8),
+        QuantizedAxesExchanged => Condition::PerAxisActivation,
         FloatWeightsQuantized => Condition::FloatWeights,
         PairsSaturated => Condition::Any(vec![Condition::QuantizedOperands, Condition::FloatWeights]),
         ReluDropped => operator("Relu"),
