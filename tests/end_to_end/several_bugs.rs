@@ -100,3 +100,35 @@ fn refusal_that_follows_from_a_wrong_shape_is_that_finding() {
     let journal = fs::read_to_string(out.join("journal.jsonl")).unwrap();
     assert!(journal.contains("rejects-valid") && journal.contains(&finding.signature.slug()), "{journal}");
 }
+
+/// A case in which neither bug accounts for the output by itself.
+#[test]
+fn two_known_bugs_that_show_together_are_known() {
+    let Some(backend) = adapter("mutated_adapter.py", "--bug bias-dropped+pads-swapped") else { return };
+    let backends = format!("golden,{backend}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let drawn = ["--family", "conv", "--distribution", "baseline", "--seed", "22"];
+    let campaign = ["fuzz", "--trust", "--jobs", "1", "--cases", "12", "--known", no_findings()];
+    let outcome =
+        twinfer(&[&campaign[..], &drawn, &["--backends", &backends, "--out", &path("run")]].concat()).run();
+    let found = findings(&folder.path().join("run"));
+    let mut names: Vec<_> = found.iter().flat_map(|one| &one.diagnosis).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["bias-dropped", "pads-swapped"], "{}", outcome.shown());
+    twinfer(&[&["generate", "--cases", "9", "--out", &path("cases")][..], &drawn].concat()).run();
+    let check = |known: &str, out: &str| {
+        let case = path("cases/conv-22-8");
+        let arguments = ["check", &case, "--backends", &backends, "--known", known, "--out", out];
+        twinfer(&arguments).run()
+    };
+    let known = check(&path("run/findings"), &path("known"));
+    assert_eq!(known.code, Some(0), "{}", known.shown());
+    let pads = found.iter().find(|one| one.diagnosis == ["pads-swapped"]);
+    let pads = path("run/findings/") + &pads.expect("it was found").signature.slug();
+    fs::remove_dir_all(&pads).unwrap();
+    let new = check(&path("run/findings"), &path("new"));
+    assert_eq!(new.code, Some(1), "{}", new.shown());
+    let clause = "the `pads` at the start and at the end of each axis are swapped, and the bias is not added";
+    assert!(new.stdout.contains(clause), "{}", new.shown());
+}

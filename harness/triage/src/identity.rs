@@ -138,7 +138,7 @@ impl Identity {
         signature
     }
 
-    /// The names of the two mistakes that explain the finding together, if `known` are the explanations of others and both are among them.
+    /// The names of the two mistakes that explain the finding together, if both are `known` as explanations of others.
     pub(crate) fn known_parts(&self, known: &[String]) -> Option<[String; 2]> {
         known_parts(&self.edits, known)
     }
@@ -273,11 +273,13 @@ impl Identity {
     }
 }
 
-/// The names of the two mistakes that one of these explanations is made of, if both are `known` as explanations of others.
+/// The names of the two mistakes that the first of these explanations is made of, if each explanation is made of two that are `known` as
+/// explanations of others: another alternative may be a mistake that is not.
 pub fn known_parts(explanations: &[String], known: &[String]) -> Option<[String; 2]> {
-    let parts = explanations.iter().filter_map(|name| Hypothesis::from_name(name)?.parts());
-    let mut names = parts.map(|parts| parts.map(|part| part.to_string()));
-    names.find(|parts| parts.iter().all(|part| known.contains(part)))
+    let parts = |name: &String| Some(Hypothesis::from_name(name)?.parts()?.map(|part| part.to_string()));
+    let is_known =
+        |name: &String| parts(name).is_some_and(|parts| parts.iter().all(|part| known.contains(part)));
+    explanations.first().filter(|_| explanations.iter().all(is_known)).and_then(parts)
 }
 
 /// Whether two findings, each with its minimal case, are the same bug.

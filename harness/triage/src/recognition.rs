@@ -262,6 +262,10 @@ mod tests {
             Finding { diagnosis: vec!["pads-swapped+bias-dropped".to_owned()], ..finding(&[], &["c3"]) };
         let (pads, bias) = (of("pads-swapped"), of("bias-dropped"));
         assert_eq!(recognized(std::slice::from_ref(&pads), &[&both], &["c3"]), Recognized::New);
+        let mut in_doubt = both.clone();
+        in_doubt.diagnosis.push("pads-alike+bias-dropped".to_owned());
+        let known = [pads.clone(), bias.clone()];
+        assert_eq!(recognized(&known, &[&in_doubt], &["c3"]), Recognized::New, "either pair may be it");
         assert_eq!(recognized(&[pads, bias], &[&both], &["c3"]), Recognized::Known);
     }
 
