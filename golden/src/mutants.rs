@@ -190,7 +190,7 @@ mutants! {
             "Two pairs of QuantizeLinear and DequantizeLinear, one behind the other, become one, with the range that they have in common.",
             |golden| golden.successive_pairs = SuccessivePairs::Merged;
         QuantizedAxesExchanged = "quantized-axes-exchanged",
-            "What QuantizeLinear with several scales returns for three dimensions, unless it is a constant, is read with its first two axes exchanged, and with zeros beyond its extents.",
+            "The three-dimensional result of a QuantizeLinear with scales along an axis has its first two axes swapped, and is zero where that leaves gaps; constants are not affected.",
             |golden| golden.exchanged = Origins { constants: false, inputs: true, results: true };
         ScaleOnOtherAxis = "scale-on-other-axis",
             "The scales and zero points of axis 0 are applied along axis 1, and those of every other axis along axis 0.",
