@@ -73,8 +73,12 @@ impl Catalog {
         same.or_else(|| self.entries.iter().position(is_same)).or_else(|| self.find_part(identity))
     }
 
-    /// A finding of one of the two mistakes that a minimal case shows at once, if each of them is a finding.
+    /// A finding of one of the two mistakes that a minimal case shows at once, if each of them is a finding. `None` if cases are matched
+    /// exactly: other nodes of such a case may be wrong in another way.
     fn find_part(&self, identity: &Identity) -> Option<usize> {
+        if self.matching == Matching::Exact {
+            return None;
+        }
         let explanations = |entry: &Entry| {
             let is_alike = is_alike(&entry.identity.signature, &identity.signature);
             if is_alike { entry.identity.explanations() } else { Vec::new() }

@@ -87,9 +87,10 @@ impl<'a> Recognition<'a> {
 
     /// Whether a finding that shows at `places` is known. One whose signature has no explanation is if known findings with its signature and
     /// its error list all these places, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
-    /// once explain is if known findings show each of them.
+    /// once explain is if known findings show each of them, and it shows at one place: at another, it may be another mistake.
     pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
-        if self.is_known_together(finding) {
+        let is_known_together = self.is_known_together(finding);
+        if is_known_together && places.len() <= 1 {
             return Recognized::Known;
         }
         let of_one_name = self.known.iter().filter(|known| known.signature == finding.signature);
@@ -97,7 +98,13 @@ impl<'a> Recognition<'a> {
         let is_alike = |known: &&Finding| finding.shows_error_of(known);
         let alike: Vec<_> = of_one_name.iter().copied().filter(is_alike).collect();
         if alike.is_empty() {
-            return if of_one_name.is_empty() { Recognized::New } else { Recognized::Otherwise };
+            let first = first_place(finding);
+            let others = || places.iter().filter(|place| Some(*place) != first.as_ref()).cloned().collect();
+            return match of_one_name.is_empty() {
+                _ if is_known_together => Recognized::Elsewhere(others()),
+                true => Recognized::New,
+                false => Recognized::Otherwise,
+            };
         }
         let unlisted = unlisted(places, &alike);
         let is_listed = !places.is_empty() && unlisted.is_empty();
@@ -266,7 +273,8 @@ mod tests {
         in_doubt.diagnosis.push("pads-alike+bias-dropped".to_owned());
         let known = [pads.clone(), bias.clone()];
         assert_eq!(recognized(&known, &[&in_doubt], &["c3"]), Recognized::New, "either pair may be it");
-        assert_eq!(recognized(&[pads, bias], &[&both], &["c3"]), Recognized::Known);
+        assert_eq!(recognized(&known, &[&both], &["c3", "c5"]), elsewhere(&["c5"]), "it may be another");
+        assert_eq!(recognized(&known, &[&both], &["c3"]), Recognized::Known);
     }
 
     #[test]
