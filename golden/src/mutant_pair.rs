@@ -29,8 +29,7 @@ impl MutantPair {
     /// The pair called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         let (first, second) = name.split_once('+')?;
-        let mutant = |name: &str| Mutant::ALL.iter().copied().find(|mutant| mutant.name() == name);
-        Self::new(mutant(first)?, mutant(second)?)
+        Self::new(Mutant::from_name(first)?, Mutant::from_name(second)?)
     }
 
     /// Both mutants.

@@ -508,7 +508,7 @@ pub fn dequantize(
 }
 
 /// What a skipped pair of quantizers leaves of `x`: backends that neither round nor saturate may still divide by the scale and multiply by it,
-/// as TensorRT 8.6.0 does with constants.
+/// as TensorRT 8.6.0 seems to with constants.
 pub fn unrounded(x: &Value, scale: &Value) -> Value {
     if scale.elements.iter().copied().all(is_power_of_two) {
         return x.clone();

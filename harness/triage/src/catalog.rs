@@ -7,7 +7,7 @@ use twinfer_triggers::DescribedNode;
 
 use crate::{
     classes::weighted_operators,
-    identity::{Identity, is_alike},
+    identity::{Identity, is_alike, known_parts},
     matching::Matching,
     minimal_case::MinimalCase,
     provisional::Provisional,
@@ -84,7 +84,7 @@ impl Catalog {
             if is_alike { entry.identity.explanations() } else { Vec::new() }
         };
         let known: Vec<_> = self.entries.iter().flat_map(explanations).collect();
-        let parts = identity.known_parts(&known)?;
+        let parts = known_parts(&identity.edits, &known)?;
         self.entries.iter().position(|entry| explanations(entry).iter().any(|name| parts.contains(name)))
     }
 

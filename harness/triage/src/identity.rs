@@ -138,11 +138,6 @@ impl Identity {
         signature
     }
 
-    /// The names of the two mistakes that explain the finding together, if both are `known` as explanations of others.
-    pub(crate) fn known_parts(&self, known: &[String]) -> Option<[String; 2]> {
-        known_parts(&self.edits, known)
-    }
-
     /// The names of what explains the finding, alternatives of which one holds.
     pub(crate) fn explanations(&self) -> Vec<String> {
         match &self.signature.cause {

@@ -117,9 +117,7 @@ impl<'a> Recognition<'a> {
             Recognized::Elsewhere(unlisted.into_iter().cloned().collect())
         }
     }
-}
 
-impl Recognition<'_> {
     /// Whether two mistakes at once explain a finding, and known findings show each of them by itself.
     fn is_known_together(&self, finding: &Finding) -> bool {
         let alike = self.known.iter().filter(|known| is_alike(&known.signature, &finding.signature));

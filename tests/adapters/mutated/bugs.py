@@ -228,10 +228,9 @@ def quantizer_pairs_merged(step):
 def quantized_axes_exchanged(step):
     x, scale = step.inputs[0], step.inputs[1]
     if x.ndim == 3 and scale.size > 1 and step.origin_of(step.node.input[0]) is not Origin.CONSTANT:
-        integers = step.run()
-        rows, columns = min(x.shape[:2]), min(x.shape[:2])
+        integers, common = step.run(), min(x.shape[:2])
         step.result = numpy.zeros_like(integers)
-        step.result[:rows, :columns] = integers[:columns, :rows].swapaxes(0, 1)
+        step.result[:common, :common] = integers[:common, :common].swapaxes(0, 1)
 
 
 def move_scales(step, to_first, from_first):
