@@ -1,6 +1,6 @@
 use twinfer_case::MemoryMode;
 
-use crate::options::InvalidOption;
+use crate::{options::InvalidOption, trt::MPS_PROCESSES_A_DEVICE as PROCESSES_A_DEVICE};
 
 /// Why the backend of a variant cannot be opened on this machine, which is not a statement about its correctness.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,14 @@ pub enum OpenError {
     PlanRunner {
         /// Why.
         reason: String,
+    },
+    /// NVIDIA's multi-process service has no place for another process on the GPU.
+    #[error(
+        "CUDA device {device} serves no further process: those of this program and of others take all {PROCESSES_A_DEVICE} places of NVIDIA's multi-process service"
+    )]
+    FullDevice {
+        /// Its number.
+        device: usize,
     },
     /// The GPU cannot be used.
     #[error("cannot use CUDA device {device}: {reason}")]

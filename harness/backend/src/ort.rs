@@ -51,7 +51,7 @@ use crate::{
     options::{ALGORITHM, DEVICE, OPTIMIZATION, VariantOptions},
     recorder::{Log, Recorder},
     step::step,
-    trt::{has_lost_cuda_context, memory_of_cuda_device},
+    trt::{has_lost_cuda_context, is_cuda_device_full, memory_of_cuda_device},
 };
 
 /// ONNX Runtime with one execution provider.
@@ -97,10 +97,17 @@ impl Ort {
             }
         }
         let sessions = Sessions::new(environment, provider, level, log.clone());
-        step("create session", || sessions.probe())?;
+        step("create session", || sessions.probe()).map_err(|error| of_provider(error, provider))?;
         let newest_opset = sessions.newest_opset();
         Ok(Self { sessions, plugin, version: version(&library), newest_opset, options, left_out, log })
     }
+}
+
+/// Why a provider did not register: a GPU that serves no further process is no fault of the installation.
+fn of_provider(error: OpenError, provider: Provider) -> OpenError {
+    let Provider::Cuda { device, .. } = provider else { return error };
+    let device = usize::try_from(device).ok().filter(|device| is_cuda_device_full(*device));
+    device.map_or(error, |device| OpenError::FullDevice { device })
 }
 
 fn provider(backend: &BackendName, options: &mut VariantOptions) -> Result<Provider, OpenError> {

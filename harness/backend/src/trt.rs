@@ -69,7 +69,8 @@ use crate::{
 
 pub use self::{
     device::{
-        is_lost as has_lost_cuda_context, is_present as has_cuda_device, memory_of as memory_of_cuda_device,
+        is_full as is_cuda_device_full, is_lost as has_lost_cuda_context, is_present as has_cuda_device,
+        memory_of as memory_of_cuda_device,
     },
     hazard::hazard,
     mps::{PROCESSES_A_DEVICE as MPS_PROCESSES_A_DEVICE, is_serving as is_mps_serving, processes_a_device},

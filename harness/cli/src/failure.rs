@@ -115,7 +115,9 @@ impl From<WorkerError> for Failure {
     fn from(error: WorkerError) -> Self {
         match error {
             WorkerError::Variant { .. } => Self::usage(error),
-            WorkerError::Worker { .. } | WorkerError::Supervisor(_) => Self::environment(error),
+            WorkerError::Worker { .. } | WorkerError::FullDevice { .. } | WorkerError::Supervisor(_) => {
+                Self::environment(error)
+            }
         }
     }
 }

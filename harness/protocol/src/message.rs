@@ -88,6 +88,8 @@ pub enum FaultCause {
     Environment,
     /// The variant: its backend does not have the option, or does not take its value.
     Variant,
+    /// Nothing but the time: the device serves no further process until another one ends.
+    FullDevice,
 }
 
 impl Fault {

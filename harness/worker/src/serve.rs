@@ -55,6 +55,7 @@ impl ServeError {
     fn fault(&self) -> Fault {
         let cause = match self {
             Self::Open(OpenError::Option(_)) => FaultCause::Variant,
+            Self::Open(OpenError::FullDevice { .. }) => FaultCause::FullDevice,
             _ => FaultCause::Environment,
         };
         Fault { message: self.to_string(), cause }

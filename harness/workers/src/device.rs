@@ -17,18 +17,29 @@ use crate::semaphore::Semaphore;
 /// How often a full device is looked at for workers that have become idle.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// How long a device that refused a process counts as full: other programs may leave it.
+const REFUSAL: Duration = Duration::from_secs(10);
+
 /// A device, shared by the workers of all variants that run on it.
 pub struct Device {
     name: Option<String>,
     turn: Arc<Semaphore>,
     /// How many processes the device serves at once; `None` if any number.
     places: Option<usize>,
-    /// Places that are taken.
-    taken: Mutex<usize>,
+    /// Places that are taken, and what the device was seen to refuse.
+    taken: Mutex<Taken>,
     /// Notified when a place becomes free.
     left: Condvar,
     workers: AtomicUsize,
     waits: Arc<Waits>,
+}
+
+/// The places of a device that are taken.
+#[derive(Default)]
+struct Taken {
+    places: usize,
+    /// How many places the device had when it refused a process, because other programs use it too, and until when that counts.
+    refused: Option<(usize, Instant)>,
 }
 
 /// A worker's place on a device; free again when dropped.
@@ -88,21 +99,34 @@ impl Device {
                 return None;
             }
             let taken = self.taken();
-            let is_full = |taken: &mut usize| self.places.is_some_and(|places| *taken >= places);
             // workers become idle without notice
-            drop(self.left.wait_timeout_while(taken, rest.min(LOOK_AGAIN), is_full));
+            drop(self.left.wait_timeout_while(taken, rest.min(LOOK_AGAIN), |taken| self.is_full(taken)));
         }
     }
 
-    fn take(self: &Arc<Self>, taken: &mut usize) -> Option<DevicePlace> {
-        if self.places.is_some_and(|places| *taken >= places) {
+    /// The device refused a process although a place was free, because other programs use it too: for a while it serves no more than
+    /// those that have a place now.
+    pub fn record_refusal(&self) {
+        let mut taken = self.taken();
+        taken.refused = Some((taken.places, Instant::now() + REFUSAL));
+    }
+
+    fn take(self: &Arc<Self>, taken: &mut Taken) -> Option<DevicePlace> {
+        if self.is_full(taken) {
             return None;
         }
-        *taken += 1;
+        taken.places += 1;
         Some(DevicePlace { device: Arc::clone(self), is_counted: false })
     }
 
-    fn taken(&self) -> MutexGuard<'_, usize> {
+    /// Whether a process has to wait for another one of this program.
+    fn is_full(&self, taken: &Taken) -> bool {
+        let is_refused = |(places, until)| taken.places >= places && Instant::now() < until;
+        self.places.is_some_and(|places| taken.places >= places)
+            || taken.places > 0 && taken.refused.is_some_and(is_refused)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,7 +158,7 @@ impl Drop for DevicePlace {
         if self.is_counted {
             self.device.workers.fetch_sub(1, Ordering::Relaxed);
         }
-        *self.device.taken() -= 1;
+        self.device.taken().places -= 1;
         self.device.left.notify_one();
     }
 }
@@ -170,6 +194,20 @@ mod tests {
         let make_room = || idle.lock().unwrap().take().is_some();
         assert!(device.enter(make_room, LONG).is_some());
         assert!(device.enter(make_room, SHORT).is_some(), "the place was left");
+    }
+
+    #[test]
+    fn device_that_refuses_a_process_is_full_while_others_of_this_program_use_it() {
+        let device = Arc::new(Device::new(None, Some(8)));
+        let [one, another] = [device.try_enter(), device.try_enter()].map(Option::unwrap);
+        device.record_refusal();
+        assert!(device.enter(never, SHORT).is_none());
+        drop(one);
+        let one = device.try_enter().unwrap();
+        assert!(device.try_enter().is_none(), "it serves two");
+        drop((one, another));
+        device.record_refusal();
+        assert!(device.try_enter().is_some(), "waiting for oneself does not help");
     }
 
     #[test]

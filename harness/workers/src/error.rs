@@ -24,6 +24,14 @@ pub enum WorkerError {
         /// The worker's report.
         reason: String,
     },
+    /// A worker does not start because its device serves no further process until another one ends.
+    #[error("worker of {variant}: {reason}")]
+    FullDevice {
+        /// The variant that the worker serves.
+        variant: Variant,
+        /// The worker's report.
+        reason: String,
+    },
     /// A thread of the supervisor failed.
     #[error("twinfer failed: {0}")]
     Supervisor(String),
@@ -49,6 +57,7 @@ impl WorkerError {
         let (variant, reason) = (variant.clone(), loss.to_string());
         match loss {
             Loss::Fault(Fault { cause: FaultCause::Variant, .. }) => Self::Variant { variant, reason },
+            Loss::Fault(Fault { cause: FaultCause::FullDevice, .. }) => Self::FullDevice { variant, reason },
             _ => Self::Worker { variant, reason },
         }
     }

@@ -47,6 +47,9 @@ const PAUSES: [Duration; ATTEMPTS - 1] =
 /// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+/// Pause between attempts to start a worker on a device that serves no further process.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
+
 /// How long a worker waits for memory that other workers hold.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -257,30 +260,38 @@ impl WorkerPool {
 
     /// Starts a worker, and gives up the device if none starts.
     fn start(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
-        let mut result = self.start_once(priority);
-        // if no worker has ever started, waiting does not help
-        let has_started = self.description.get().is_some();
-        for pause in PAUSES {
-            if result.is_ok() || self.watchdog.is_shut_down() {
-                break;
+        let (begun, mut pauses) = (Instant::now(), PAUSES.into_iter());
+        loop {
+            let error = match self.start_once(priority) {
+                Ok(worker) => return Ok(worker),
+                Err(error) => error,
+            };
+            if self.watchdog.is_shut_down() {
+                return Err(error);
             }
+            // if no worker has ever started, waiting does not help
+            let has_started = self.description.get().is_some();
+            let is_full = matches!(error, WorkerError::FullDevice { .. });
+            let pause = if has_started && is_full && begun.elapsed() < PATIENCE {
+                FULL_PAUSE
+            } else if let Some(pause) = pauses.next() {
+                pause
+            } else {
+                self.give_up_device(&error);
+                return Err(error);
+            };
             if has_started {
                 // another program may use the device too
                 self.idle.make_room(Some(&self.device));
                 thread::sleep(pause);
             }
-            result = self.start_once(priority);
         }
-        if let (Err(error), false) = (&result, self.watchdog.is_shut_down()) {
-            warn!(
-                variant = self.variant.to_string(),
-                device = self.device(),
-                reason = error.to_string(),
-                "no worker starts"
-            );
-            self.health.give_up(error.to_string());
-        }
-        result
+    }
+
+    fn give_up_device(&self, error: &WorkerError) {
+        let (variant, reason) = (self.variant.to_string(), error.to_string());
+        warn!(variant, device = self.device(), reason, "no worker starts");
+        self.health.give_up(reason);
     }
 
     fn start_once(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
@@ -336,6 +347,18 @@ impl WorkerPool {
     }
 
     fn start_process(
+        &self,
+        place: DevicePlace,
+        memory: &MemoryPromise<'_>,
+    ) -> Result<WorkerProcess, WorkerError> {
+        let started = self.start_process_there(place, memory);
+        if let Err(WorkerError::FullDevice { .. }) = started {
+            self.device.record_refusal();
+        }
+        started
+    }
+
+    fn start_process_there(
         &self,
         place: DevicePlace,
         memory: &MemoryPromise<'_>,

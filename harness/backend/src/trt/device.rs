@@ -5,7 +5,7 @@ use std::{ffi::c_void, sync::Arc};
 
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError,
-    sys::{CUdevice_attribute, is_culib_present},
+    sys::{CUdevice_attribute, cudaError_enum::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, is_culib_present},
 };
 use nvinfer::{ExecutionContext, IoTensor, Product, TensorIOMode, TensorLocation, Version};
 use twinfer_case::{DeviceMemory, OutOfBoundsWrite, OutputFilling};
@@ -25,6 +25,11 @@ pub fn is_lost(ordinal: usize) -> bool {
     is_present() && CudaContext::new(ordinal).and_then(|context| context.synchronize()).is_err()
 }
 
+/// Whether a GPU serves no further process, which is why ONNX Runtime did not open it.
+pub fn is_full(ordinal: usize) -> bool {
+    is_present() && CudaContext::new(ordinal).is_err_and(is_of_full_device)
+}
+
 /// The memory of the GPU that ONNX Runtime uses.
 pub fn memory_of(ordinal: usize) -> Option<DeviceMemory> {
     let context = is_present().then(|| CudaContext::new(ordinal).ok())??;
@@ -34,6 +39,18 @@ pub fn memory_of(ordinal: usize) -> Option<DeviceMemory> {
 fn memory(context: &CudaContext) -> Option<DeviceMemory> {
     let (free, total) = context.mem_get_info().ok()?;
     Some(DeviceMemory { free: free as u64, total: total as u64 })
+}
+
+/// Why a GPU was not opened.
+fn unusable(device: usize, error: DriverError) -> OpenError {
+    if is_of_full_device(error) {
+        return OpenError::FullDevice { device };
+    }
+    OpenError::Cuda { device, reason: error.to_string() }
+}
+
+fn is_of_full_device(error: DriverError) -> bool {
+    error.0 == CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
 }
 
 /// A GPU with a stream of its own.
@@ -49,9 +66,7 @@ impl Device {
         if !is_present() {
             return Ok(None);
         }
-        Self::of(ordinal, guard)
-            .map(Some)
-            .map_err(|error| OpenError::Cuda { device: ordinal, reason: error.to_string() })
+        Self::of(ordinal, guard).map(Some).map_err(|error| unusable(ordinal, error))
     }
 
     fn of(ordinal: usize, guard: Guard) -> Result<Self, DriverError> {

@@ -1,6 +1,10 @@
 //! Campaigns that spread over devices, lose them and scale their workers.
 
-use std::{collections::BTreeMap, fs, num::NonZeroUsize};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    num::NonZeroUsize,
+};
 
 use twinfer_campaign::{CampaignError, Scaling};
 use twinfer_case::{CaseHash, Event, Kind, RunEnd, Verdict, WorkerBound, Workforce};
@@ -47,11 +51,30 @@ fn device_serves_no_more_processes_than_it_can() {
     let crowded = campaign.run();
     assert!(!campaign.shared(REFUSED).exists(), "{} starts were refused", counted(&campaign, REFUSED));
     let elsewhere = on_devices(Role::HasManyBugs, &["0"], 60).run();
-    let kinds = |outcome: &Outcome| {
-        let kinds = |(case, verdict): (CaseHash, Verdict)| (case, kinds_of(&verdict));
-        verdicts(outcome).into_iter().map(kinds).collect::<Vec<_>>()
-    };
-    assert_eq!(kinds(&crowded), kinds(&elsewhere));
+    assert_eq!(kinds_by_case(&crowded), kinds_by_case(&elsewhere));
+}
+
+fn kinds_by_case(outcome: &Outcome) -> Vec<(CaseHash, Vec<Kind>)> {
+    let kinds = |(case, verdict): (CaseHash, Verdict)| (case, kinds_of(&verdict));
+    verdicts(outcome).into_iter().map(kinds).collect()
+}
+
+/// Other programs take places, too, which only shows when a worker is refused: the campaign goes on with those that it has.
+#[test]
+fn device_that_other_programs_use_too_costs_workers_and_no_verdict() {
+    const OTHERS: usize = 2;
+    let mut campaign = on_devices(Role::HasManyBugsOnCrowdedDevice, &["0"], 60);
+    campaign.options.jobs = NonZeroUsize::new(2).unwrap();
+    campaign.options.investigations = NonZeroUsize::new(4).unwrap();
+    let places: Vec<_> = (0..OTHERS)
+        .map(|place| File::create(campaign.shared(&shared_folder::place(place))).unwrap())
+        .collect();
+    places.iter().for_each(|place| place.lock().unwrap());
+    let crowded = campaign.run();
+    assert!(campaign.shared(REFUSED).exists(), "the device was never full");
+    assert!(given_up(&crowded).is_empty());
+    let elsewhere = on_devices(Role::HasManyBugs, &["0"], 60).run();
+    assert_eq!(kinds_by_case(&crowded), kinds_by_case(&elsewhere));
 }
 
 /// Triage waits for busy workers. If starting a worker takes seconds, none is started only to be dropped.

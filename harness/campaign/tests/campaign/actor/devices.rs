@@ -11,6 +11,7 @@ use std::{
 };
 
 use twinfer_case::DeviceMemory;
+use twinfer_protocol::{Fault, FaultCause};
 
 use crate::{
     role::{FAILING_DEVICE, HANGING_CASE, PLACES, Role},
@@ -49,19 +50,21 @@ pub fn count_start(role: Role) {
     }
 }
 
-/// The error of an actor that starts on a lost device; `None` if the device works.
-pub fn loss(role: Role) -> Option<String> {
+/// Why an actor does not start on its device; `None` if the device works.
+pub fn loss(role: Role) -> Option<Fault> {
     if role == Role::HasManyBugsOnCrowdedDevice && !take_place() {
         count(shared_folder::REFUSED);
-        return Some("the device serves no more processes".to_owned());
+        let message = "the device serves no further process".to_owned();
+        return Some(Fault { message, cause: FaultCause::FullDevice });
     }
     let is_lost = loses_its_device(role) && shared(shared_folder::LOST).exists();
-    is_lost.then(|| format!("cannot use CUDA device {}: no CUDA-capable device is detected", device()))
+    let reason = || format!("cannot use CUDA device {}: no CUDA-capable device is detected", device());
+    is_lost.then(|| Fault::of_environment(reason()))
 }
 
 /// Takes a place on the device until this process ends; false if there is none.
 fn take_place() -> bool {
-    let places = (0..PLACES).map(|place| File::create(shared(&format!("place-{place}"))).unwrap());
+    let places = (0..PLACES).map(|place| File::create(shared(&shared_folder::place(place))).unwrap());
     let taken = places.into_iter().find(|place| place.try_lock().is_ok());
     taken.map(mem::forget).is_some()
 }

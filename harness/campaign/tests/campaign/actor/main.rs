@@ -128,13 +128,13 @@ impl Actor {
 
     fn start(&mut self, variants: &[Variant]) {
         match self.role {
-            Role::DoesNotStart => self.fail("the library is missing"),
+            Role::DoesNotStart => self.fail(Fault::of_environment("the library is missing")),
             Role::NeverGreets => hang(),
             _ => {}
         }
         devices::count_start(self.role);
         if let Some(loss) = devices::loss(self.role) {
-            self.fail(&loss);
+            self.fail(loss);
         }
         self.level = variants.first().and_then(|variant| variant.options.get("level").cloned());
         self.is_poisoned = matches!(variants.first().and_then(Variant::memory), Some(MemoryMode::Poison(_)));
@@ -148,8 +148,8 @@ impl Actor {
         self.send(&FromWorker::Hello { protocol: PROTOCOL_VERSION, backends, device_memory, fills });
     }
 
-    fn fail(&mut self, message: &str) -> ! {
-        self.send(&FromWorker::Fault(Fault::of_environment(message)));
+    fn fail(&mut self, fault: Fault) -> ! {
+        self.send(&FromWorker::Fault(fault));
         process::exit(3)
     }
 

@@ -8,6 +8,11 @@ pub const STARTS: &str = "starts";
 pub const CASES: &str = "cases";
 /// The folder of the counters of [`Role::CountsCasesByDevice`](super::role::Role): `DEVICE-PROCESS`.
 pub const CASES_BY_DEVICE: &str = "cases-by-device";
+/// The file that a process locks to take a place on a crowded device.
+pub fn place(number: usize) -> String {
+    format!("place-{number}")
+}
+
 /// Counts the processes that found no place on a crowded device.
 pub const REFUSED: &str = "refused";
 /// Exists once the failing devices are lost.
