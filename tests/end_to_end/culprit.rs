@@ -320,6 +320,26 @@ fn explained_bug_hides_no_other() {
     }
 }
 
+/// Every node that is wrong has a known bug, which is not all that is wrong at one of them inside the model.
+#[test]
+fn known_bug_hides_no_other_at_the_same_node() {
+    // in a model with other operators, the first wrong node tells
+    for (activation, node) in [("Relu", "conv4"), ("Tanh", "conv0")] {
+        let model = chain(activation);
+        let known = model.path().join("known").display().to_string();
+        let Some(backend) = with_bugs(&model, "bias-dropped") else { return };
+        assert_eq!(check(&model, &backend).code, Some(1));
+        fs::rename(model.path().join("run/findings"), &known).unwrap();
+        let second = format!("negated@{node}+bias-dropped --fewest-nodes 8");
+        for (bugs, code) in [("bias-dropped", 0), (second.as_str(), 1)] {
+            let backend = with_bugs(&model, bugs).unwrap();
+            _ = fs::remove_dir_all(model.path().join("run"));
+            let outcome = check_knowing(&model, &backend, &["--known", &known]);
+            assert_eq!(outcome.code, Some(code), "{activation} {bugs}: {}", outcome.shown());
+        }
+    }
+}
+
 /// Another variant differs from the one with the wrong node. That is no finding, and does not
 /// compare the nodes that golden does not support.
 #[test]

@@ -22,6 +22,10 @@ pub struct Checked {
     pub evaluated: Evaluated,
     /// How many times the variant ran something.
     pub runs: usize,
+    /// The segments that are wrong for different reasons, and whether each is as a model of its own.
+    pub wrong: Vec<(Culprit, bool)>,
+    /// Whether wrong segments account for the outputs.
+    pub is_accounted_for: bool,
 }
 
 impl Bench {
@@ -71,14 +75,18 @@ impl Bench {
             observation: &evaluated.observation,
             is_wrong: !from_outputs.divergences().is_empty(),
             cutting: cutting(&case.case.graph),
-            looked_into: 0,
+            looked_into: 8,
+            references: Some(&evaluated.references),
         };
         let examination = examine(subject, &mut |task| {
             runs += 1;
             Ok::<_, WorkerError>(self.observe(&backend(task)))
         });
-        conclude(&mut evaluated.judgement, self.info(), &examination.expect("a worker answers"));
-        Checked { from_outputs, evaluated, runs }
+        let examination = examination.expect("a worker answers");
+        conclude(&mut evaluated.judgement, self.info(), &examination);
+        let wrong = examination.found.iter().chain(&examination.others);
+        let wrong = wrong.map(|found| (found.culprit.clone(), found.stands_alone)).collect();
+        Checked { from_outputs, evaluated, runs, wrong, is_accounted_for: examination.unaccounted.is_none() }
     }
 
     /// Checks a case on the variant as if it changed every graph that it is given by `change`.

@@ -8,7 +8,7 @@ mod planted;
 use std::{env, fs, path::Path};
 
 use twinfer_case::{EncodedCase, Note, SegmentCounts, Shown, Task, Verdict, WrongSegment};
-use twinfer_onnx::{DataType, PartialGraph, PartialNode, Tensor};
+use twinfer_onnx::{DataType, Graph, PartialGraph, PartialNode, Tensor};
 use twinfer_segments::{Cutting, Subject, examine};
 use twinfer_workers::WorkerError;
 
@@ -112,6 +112,85 @@ fn wrong_segments_behind_the_culprit_are_named() {
     }
 }
 
+/// As a backend that flips the kernel of a convolution and, in models with several convolutions, that of another one.
+fn flipping_more_in_models_of_several(graph: Graph, one: usize, other: usize) -> Graph {
+    let convolutions = graph.nodes.iter().filter(|node| node.op.is_convolution()).count();
+    let graph = Error::FlippedKernel.plant(graph, one);
+    if convolutions > 1 { Error::FlippedKernel.plant(graph, other) } else { graph }
+}
+
+#[test]
+fn wrong_segments_account_for_outputs() {
+    for variant in ["golden", "ort:cpu,opt=off", "ort:cpu,opt=all"] {
+        let Some(bench) = Bench::start(variant) else { continue };
+        let in_place = |task: &Task| task.clone();
+        let unobserved = |task: &Task| task.clone().observing(Vec::new());
+        let ways: [&dyn Fn(&Task) -> Task; 2] = [&in_place, &unobserved];
+        for (links, asks) in [Links::Convolutions, Links::Mixed, Links::Quantized]
+            .into_iter()
+            .flat_map(|links| ways.map(|asks| (links, asks)))
+        {
+            let case = chain(links, DEPTH, 7);
+            let graph = PartialGraph::from(&case.graph);
+            let everywhere = |task: &Task| {
+                let change = |graph| Error::FlippedKernel.plant(Error::ZeroedBias.plant(graph, 1), 4);
+                changed(&asks(task), change)
+            };
+            let checked = bench.check_as(case, &graph, &everywhere);
+            assert!(checked.is_accounted_for, "{variant} {links:?}: {:?}", checked.wrong);
+            assert!(checked.wrong.iter().all(|(_, stands_alone)| *stands_alone), "{:?}", checked.wrong);
+        }
+    }
+}
+
+#[test]
+fn wrong_segments_do_not_account_for_what_only_the_whole_model_shows() {
+    let Some(bench) = Bench::start("golden") else { return };
+    // the outputs of deeper quantized chains are undecided
+    for (links, depth) in [(Links::Convolutions, DEPTH), (Links::Mixed, DEPTH), (Links::Quantized, 2)] {
+        let case = chain(links, depth, 7);
+        let graph = PartialGraph::from(&case.graph);
+        let unobserved = |task: &Task| task.clone().observing(Vec::new());
+        let more = |graph: Graph| flipping_more_in_models_of_several(graph, 0, depth - 1);
+        let never_observed = bench.check_as(case.clone(), &graph, &|task| changed(&unobserved(task), more));
+        // as a backend that makes the second mistake only if no value is observed
+        let hidden = bench.check_as(case, &graph, &|task| {
+            if task.intermediates.is_empty() {
+                changed(task, more)
+            } else {
+                changed(task, |graph| Error::FlippedKernel.plant(graph, 0))
+            }
+        });
+        for checked in [never_observed, hidden] {
+            assert!(!checked.is_accounted_for, "{links:?}");
+            assert_eq!(checked.culprit().expect("a culprit").shown, Shown::Whole, "{links:?}");
+            let names: Vec<_> = checked.wrong.iter().flat_map(|(culprit, _)| &culprit.nodes).collect();
+            assert!(names.iter().any(|node| node.name == "conv0"), "{links:?} {names:?}");
+        }
+    }
+}
+
+#[test]
+fn segment_that_is_wrong_in_another_way_inside_the_model_is_found_twice() {
+    let Some(bench) = Bench::start("golden") else { return };
+    for links in [Links::Convolutions, Links::Mixed] {
+        let case = chain(links, DEPTH, 7);
+        let graph = PartialGraph::from(&case.graph);
+        let wrong = |task: &Task| {
+            changed(task, |graph| {
+                let has_several = graph.nodes.iter().filter(|node| node.op.is_convolution()).count() > 1;
+                let graph = Error::FlippedKernel.plant(graph, 2);
+                if has_several { Error::ZeroedBias.plant(graph, 2) } else { graph }
+            })
+        };
+        let checked = bench.check_as(case, &graph, &wrong);
+        assert!(checked.blames("conv2") && checked.is_accounted_for, "{links:?}: {:?}", checked.wrong);
+        let mut alone: Vec<_> = checked.wrong.iter().map(|(_, stands_alone)| *stands_alone).collect();
+        alone.sort_unstable();
+        assert_eq!(alone, [false, true], "{links:?}: {:?}", checked.wrong);
+    }
+}
+
 #[test]
 fn backend_without_intermediates_is_judged_segment_by_segment() {
     let Some(bench) = Bench::start("golden") else { return };
@@ -145,7 +224,16 @@ fn value_returned_in_another_type_is_no_divergence() {
     };
     let observation = &bench.observe(&case.task);
     let (info, task, cutting) = (bench.info(), &case.task, Cutting::Always);
-    let subject = Subject { info, graph: &graph, task, observation, is_wrong: true, cutting, looked_into: 0 };
+    let subject = Subject {
+        info,
+        graph: &graph,
+        task,
+        observation,
+        is_wrong: true,
+        cutting,
+        looked_into: 0,
+        references: None,
+    };
     let examination = examine(subject, &mut |task| in_floats(task)).expect("a worker answers");
     let culprit = examination.found.map(|found| found.culprit);
     assert_eq!(culprit, None);
@@ -221,6 +309,7 @@ fn planted_errors_are_named_and_correct_chains_conform() {
     }
     let sum = |part: fn(&Row) -> u64| rows.iter().map(part).sum::<u64>() as f64;
     assert!(rows.iter().all(|row| row.conforming == row.unchanged && row.missed == 0), "{table}");
+    assert!(rows.iter().all(|row| row.unaccounted == 0), "wrong segments account for all outputs");
     assert!(sum(|row| row.named) >= 0.99 * sum(|row| row.clear), "{table}");
     assert!(sum(|row| row.accused) >= 0.99 * sum(|row| row.clear_at_outputs), "{table}");
 }

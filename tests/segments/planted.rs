@@ -38,6 +38,8 @@ pub struct Row {
     pub accused: u64,
     /// Chains with an error beyond its segment's bound that conform.
     pub missed: u64,
+    /// Chains with one error whose wrong segments are said not to account for the outputs, which is wrong.
+    pub unaccounted: u64,
 }
 
 impl Row {
@@ -55,6 +57,7 @@ impl Row {
             clear_at_outputs: 0,
             accused: 0,
             missed: 0,
+            unaccounted: 0,
         };
         (0..count).for_each(|seed| row.add(bench, seed));
         row
@@ -74,6 +77,7 @@ impl Row {
         let is_named = planted.blames(&format!("conv{link}"));
         let conforms = *planted.verdict() == Verdict::Conforms;
         self.missed += u64::from(excess.0 > 1.0 && conforms);
+        self.unaccounted += u64::from(!planted.is_accounted_for);
         if excess.0 > CLEAR {
             self.clear += 1;
             self.named += u64::from(is_named);
@@ -93,6 +97,7 @@ impl Row {
             let alone = bench.check_cutting(case(), &graph, &backend, |graph| Cutting::IfSuspicious(graph));
             self.clear_at_outputs += 1;
             self.accused += u64::from(!alone.verdict().divergences().is_empty());
+            self.unaccounted += u64::from(!alone.is_accounted_for);
         }
     }
 }
@@ -167,6 +172,7 @@ impl fmt::Display for Table<'_> {
                 clear_at_outputs,
                 accused,
                 missed,
+                ..
             } = row;
             writeln!(
                 f,

@@ -106,7 +106,7 @@ impl Judge<'_> {
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
         let Triageable { whole, segments } = triageable;
         let of_whole = match whole {
-            Whole::Outputs => Suspect::all(workers.info(), place, evaluated, preceding),
+            Whole::Outputs | Whole::Unaccounted => Suspect::all(workers.info(), place, evaluated, preceding),
             Whole::Inside => Suspect::inside(workers.info(), place, evaluated, preceding),
             Whole::Nothing => Vec::new(),
         };

@@ -66,6 +66,8 @@ pub enum Shown {
     InPlace,
     /// Only while none of the values between its nodes is observed: each node is right if it is observed by itself.
     Fused,
+    /// In the outputs of the whole model: its wrong segments, one after another, give other outputs.
+    Whole,
 }
 
 /// Segments that were judged, and those that were not.
@@ -169,6 +171,7 @@ impl fmt::Display for Culprit {
             Shown::Alone => "",
             Shown::InPlace => "; only inside this model",
             Shown::Fused => "; only if the values between these nodes are not observed",
+            Shown::Whole => "; what is wrong at single nodes does not account for it",
         })
     }
 }

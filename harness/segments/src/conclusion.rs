@@ -10,18 +10,18 @@ use crate::{Examination, Found};
 ///
 /// A model whose segments conform conforms, if only the width of its bound or an operator that golden does not know spoke against it. A
 /// variant whose every node was judged is not to blame for what another one answers differently. Wrong outputs are explained as their segment is,
-/// if that is [better explained](Found::explanation_of).
+/// if that is [better explained](Found::explanation_of) and wrong segments account for the outputs.
 pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Examination) {
-    let Examination { counts, found, .. } = examination;
+    let Examination { counts, found, unaccounted, .. } = examination;
     if let Some(found) = found {
         match &mut judgement.verdict {
             Verdict::Diverges(divergences) if !disagree(divergences) => {
                 if !divergences.iter().any(Divergence::concerns_values) {
                     divergences.extend(of_segment(info, found));
                 }
-                let explanation = found.explanation_of(divergences);
+                let explanation = found.explanation_of(divergences).filter(|_| unaccounted.is_none());
                 for divergence in divergences.iter_mut().filter(|divergence| divergence.concerns_values()) {
-                    divergence.culprit = Some(found.culprit.clone());
+                    divergence.culprit = unaccounted.clone().or_else(|| Some(found.culprit.clone()));
                     if let Some(explanation) = explanation {
                         divergence.kind = explanation.kind;
                         divergence.diagnosis.clone_from(&explanation.diagnosis);

@@ -1,12 +1,11 @@
-use std::iter;
-
 use twinfer_case::{
     Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
 };
-use twinfer_checks::Evaluated;
+use twinfer_checks::{Evaluated, References};
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
+    composition::accounts,
     coverage::{Coverage, not_observed},
     segment::{Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
@@ -31,6 +30,9 @@ pub struct Subject<'a> {
     pub cutting: Cutting<'a>,
     /// How many of the wrong segments behind the first are looked into.
     pub looked_into: usize,
+    /// What golden computes for the model, if wrong segments are to account for [what the model shows](Examination::unaccounted); nothing if
+    /// golden does not support it, and then only for what it shows at each of them.
+    pub references: Option<&'a References>,
 }
 
 /// When segments are run as models of their own.
@@ -51,6 +53,8 @@ pub struct Examination {
     pub found: Option<Found>,
     /// Segments behind it that are wrong for other reasons, as models of their own or only inside the whole model.
     pub others: Vec<Found>,
+    /// The whole model, if its outputs are wrong in another way than its segments are one after another: something else is wrong with it.
+    pub unaccounted: Option<Culprit>,
 }
 
 /// A segment that is wrong.
@@ -93,10 +97,11 @@ pub fn examine<E>(subject: Subject<'_>, observe: Observe<'_, E>) -> Result<Exami
         observe,
         coverage: Coverage::default(),
         others: Vec::new(),
+        unaccounted: None,
     };
     let found = examiner.search()?;
     let counts = examiner.coverage.counts(&structure);
-    Ok(Examination { counts, found, others: examiner.others })
+    Ok(Examination { counts, found, others: examiner.others, unaccounted: examiner.unaccounted })
 }
 
 struct Examiner<'a, 'o, E> {
@@ -107,6 +112,7 @@ struct Examiner<'a, 'o, E> {
     observe: Observe<'o, E>,
     coverage: Coverage,
     others: Vec<Found>,
+    unaccounted: Option<Culprit>,
 }
 
 /// A segment that is wrong inside the whole model.
@@ -125,8 +131,9 @@ impl<'a, E> Examiner<'a, '_, E> {
         let ends = self.ends(&boundaries);
         if let Some(wrong) = self.first_wrong(&ends, &mut values) {
             let behind = self.wrong_behind(&wrong.segment, &ends, &mut values);
+            self.account_with(Some(&observation));
             let found = self.narrow(wrong, &values, &boundaries)?;
-            self.others = self.wrong_otherwise(&found, &behind, &values)?;
+            self.find_others(&found, &behind, &values)?;
             return Ok(Some(found.with_behind(&behind)));
         }
         if self.subject.is_wrong
@@ -172,10 +179,15 @@ impl<'a, E> Examiner<'a, '_, E> {
 
     /// Where segments end: at `boundaries` and at the graph's outputs, in the order of the graph.
     fn ends(&self, boundaries: &[&'a str]) -> Vec<&'a str> {
-        let mut ends: Vec<_> = boundaries.iter().copied().chain(self.structure.computed_outputs()).collect();
-        ends.sort_by_key(|end| self.structure.place(end));
-        ends.dedup();
-        ends
+        self.in_order(boundaries.iter().copied().chain(self.structure.computed_outputs()))
+    }
+
+    /// Each of these values once, in the order of the graph.
+    fn in_order(&self, values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        let mut values: Vec<_> = values.collect();
+        values.sort_by_key(|end| self.structure.place(end));
+        values.dedup();
+        values
     }
 
     /// The first segment that ends at one of `ends`, in the order of the graph, and is wrong.
@@ -228,33 +240,30 @@ impl<'a, E> Examiner<'a, '_, E> {
         self.record_judgement(&segment, conforms).then_some(segment)
     }
 
-    /// The segments of `behind` that are wrong as models of their own or, if they are right so, inside the whole model: each for another reason than
-    /// `first` and those before it.
-    fn wrong_otherwise(
-        &mut self,
-        first: &Found,
-        behind: &[Segment<'a>],
-        values: &Values<'_>,
-    ) -> Result<Vec<Found>, E> {
-        let mut others: Vec<Found> = Vec::new();
+    /// Finds the segments of `behind` that are wrong as models of their own or, if they are right so or wrong in another way, inside the whole model: each
+    /// for another reason than `first` and those before it.
+    fn find_others(&mut self, first: &Found, behind: &[Segment<'a>], values: &Values<'_>) -> Result<(), E> {
         for segment in behind.iter().take(self.subject.looked_into) {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
-            let other = match case.judge_observation(self.subject.info, observation) {
-                SegmentVerdict::Wrong(alone) => Some(Found::alone(segment, *alone)),
-                SegmentVerdict::Conforms(_) => self.found_in_place(segment, &case, values),
-                SegmentVerdict::NotJudged(_) => None,
+            let in_place = || self.found_in_place(segment, &case, values);
+            let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
+                SegmentVerdict::Wrong(alone) => {
+                    let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
+                    (Some(Found::alone(segment, *alone)), in_place)
+                }
+                SegmentVerdict::Conforms(_) => (None, in_place()),
+                SegmentVerdict::NotJudged(_) => (None, None),
             };
             // a segment may also be refused as a model of its own, which says nothing about the model
             let concerns_values =
                 |found: &Found| found.evaluated.divergences().iter().any(Divergence::concerns_values);
-            if let Some(other) = other.filter(concerns_values)
-                && !iter::once(first).chain(&others).any(|found| found.resembles(&other))
-            {
-                others.push(other);
+            let others = alone.into_iter().chain(in_place).filter(concerns_values);
+            for other in others.filter(|other| !first.resembles(other)) {
+                self.add_other(other);
             }
         }
-        Ok(others)
+        Ok(())
     }
 
     /// What a segment that is right as a model of its own shows inside the whole model; `None` if nothing.
@@ -309,8 +318,7 @@ impl<'a, E> Examiner<'a, '_, E> {
     /// The part of a wrong segment that is wrong if the values inside it are observed too, with the wrong parts behind it; the whole segment if no
     /// part is.
     fn narrow(&mut self, wrong: Wrong<'a>, values: &Values<'_>, boundaries: &[&'a str]) -> Result<Found, E> {
-        let mut inner: Vec<&'a str> = wrong.segment.inner_values().collect();
-        inner.retain(|name| !self.structure.is_constant(name));
+        let mut inner = self.parts(&wrong.segment);
         if inner.is_empty() {
             return self.confirm(wrong, values, Shown::InPlace);
         }
@@ -327,6 +335,7 @@ impl<'a, E> Examiner<'a, '_, E> {
                 None => self.wrong_behind_overflow(&inner, &narrower)?,
             };
             if let Some(part) = part {
+                self.account_with(Some(&observation));
                 if part.stands_alone {
                     return Ok(part);
                 }
@@ -355,12 +364,34 @@ impl<'a, E> Examiner<'a, '_, E> {
         Ok(None)
     }
 
-    /// Runs a wrong segment as a model of its own.
+    /// Adds a wrong segment unless it is wrong for the same reason as another one besides the culprit.
+    fn add_other(&mut self, other: Found) {
+        if !self.others.iter().any(|found| found.resembles(&other)) {
+            self.others.push(other);
+        }
+    }
+
+    /// Whether a segment that is wrong as a model of its own is wrong in the same way inside the whole model; true if that is not asked.
+    fn accounts(&self, alone: &Evaluated, in_place: &Evaluated) -> bool {
+        let Evaluated { encoded, references, observation, .. } = alone;
+        self.subject.references.is_none()
+            || accounts(observation, &in_place.observation, &encoded.task.model, references)
+    }
+
+    /// Runs a wrong segment as a model of its own. If it is wrong in another way there, both are found.
     fn confirm(&mut self, wrong: Wrong<'a>, values: &Values<'_>, shown: Shown) -> Result<Found, E> {
         let Wrong { segment, evaluated } = wrong;
         if let Ok(case) = segment.case(&self.subject.task.request, values) {
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                if !self.accounts(&alone, &evaluated) {
+                    self.add_other(Found::alone(&segment, *alone));
+                    return Ok(Found {
+                        culprit: segment.culprit(shown),
+                        evaluated: *evaluated,
+                        stands_alone: false,
+                    });
+                }
                 let shown = if shown == Shown::InPlace { Shown::Alone } else { shown };
                 return Ok(Found { culprit: segment.culprit(shown), evaluated: *alone, stands_alone: true });
             }
@@ -371,25 +402,62 @@ impl<'a, E> Examiner<'a, '_, E> {
     /// Judges segments as models of their own, whose inputs golden computes.
     fn search_alone(&mut self, boundaries: &[&'a str]) -> Result<Option<Found>, E> {
         let mut values = Values::given(self.subject.graph, self.subject.task);
-        let mut ends = self.ends(boundaries).into_iter();
+        let all = self.ends(boundaries);
+        let mut ends = all.iter().copied();
         while let Some(end) = ends.next() {
             let Some((found, segment)) = self.wrong_alone(end, &mut values)? else { continue };
             let mut behind = Vec::new();
             for end in ends {
                 behind.extend(self.wrong_alone_undiagnosed(end, &mut values)?);
             }
-            let found = self.narrow_alone(&segment, &mut values)?.unwrap_or(found);
-            self.others = self.wrong_otherwise(&found, &behind, &values)?;
+            let parts = self.parts(&segment);
+            let narrower = self.narrow_alone(&parts, &mut values)?;
+            if self.subject.is_to_be_accounted_for() {
+                let of_segment = if narrower.is_some() { parts } else { Vec::new() };
+                let composed = self.compose(self.in_order(all.into_iter().chain(of_segment)))?;
+                self.account_with(composed.as_ref());
+            }
+            let found = narrower.unwrap_or(found);
+            self.find_others(&found, &behind, &values)?;
             return Ok(Some(found.with_behind(&behind)));
         }
         Ok(None)
     }
 
-    /// The first part of a wrong segment that is wrong as a model of its own; `None` if no part is.
-    fn narrow_alone(&mut self, segment: &Segment<'a>, values: &mut Values<'a>) -> Result<Option<Found>, E> {
-        let mut parts: Vec<&'a str> = segment.inner_values().collect();
-        parts.retain(|name| !self.structure.is_constant(name));
-        parts.sort_by_key(|end| self.structure.place(end));
+    /// What the variant does with the segments that end at `ends` one after another, each on what it computed for those before; `None` if it does not
+    /// run one of them.
+    fn compose(&mut self, ends: Vec<&'a str>) -> Result<Option<Observation>, E> {
+        let Subject { graph, task, .. } = self.subject;
+        let mut values = Values::given(graph, task);
+        for end in ends {
+            let segment = self.structure.segment(end, &values.known()).ok();
+            let Some(case) = segment.and_then(|segment| segment.case(&task.request, &values).ok()) else {
+                return Ok(None);
+            };
+            let observation = (self.observe)(&case.encoded().task)?;
+            let Some(outputs) = only_outputs(&observation, task.runs.len()) else { return Ok(None) };
+            values.add(end, outputs);
+        }
+        Ok(values.outputs(&graph.outputs))
+    }
+
+    /// Notes whether the outputs that the segments `composed` are those of the whole model; if `None`, nothing can be said.
+    fn account_with(&mut self, composed: Option<&Observation>) {
+        let Subject { task, observation, is_wrong, references, .. } = self.subject;
+        if let (true, Some(references), Some(composed)) = (is_wrong, references, composed)
+            && !accounts(composed, observation, &task.model, references)
+        {
+            self.unaccounted = Some(self.structure.whole());
+        }
+    }
+
+    /// Where the parts of a segment end, besides where it ends itself.
+    fn parts(&self, segment: &Segment<'a>) -> Vec<&'a str> {
+        self.in_order(segment.inner_values().filter(|name| !self.structure.is_constant(name)))
+    }
+
+    /// The first of these `parts` of a wrong segment that is wrong as a model of its own; `None` if no part is.
+    fn narrow_alone(&mut self, parts: &[&'a str], values: &mut Values<'a>) -> Result<Option<Found>, E> {
         for part in parts {
             if let Some((narrower, _)) = self.wrong_alone(part, values)? {
                 return Ok(Some(narrower));
@@ -491,6 +559,19 @@ impl<'a, E> Examiner<'a, '_, E> {
     fn has_same_outputs(&self, observation: &Observation) -> bool {
         has_outputs_of(observation, self.subject.observation)
     }
+}
+
+impl Subject<'_> {
+    /// Whether wrong segments are to account for outputs that are wrong.
+    const fn is_to_be_accounted_for(&self) -> bool {
+        self.is_wrong && self.references.is_some()
+    }
+}
+
+/// The output of a model with one output, in each of so many runs; `None` if there is none.
+fn only_outputs(observation: &Observation, runs: usize) -> Option<Vec<Tensor>> {
+    let outputs = observation.runs.iter().map(|run| run.outputs.first().cloned());
+    outputs.collect::<Option<Vec<_>>>().filter(|outputs| outputs.len() == runs)
 }
 
 impl Found {

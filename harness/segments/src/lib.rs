@@ -14,6 +14,7 @@
 //! [`Shown::Fused`]: twinfer_case::Shown::Fused
 
 mod blindness;
+mod composition;
 mod conclusion;
 mod coverage;
 mod examination;

@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use twinfer_case::{Culprit, NamedNode, Shown};
 use twinfer_onnx::{Initializer, Node, Op, PartialGraph, PartialNode};
 
 use crate::segment::Segment;
@@ -58,6 +59,21 @@ impl<'g> Structure<'g> {
 
     pub const fn graph(&self) -> &'g PartialGraph {
         self.graph
+    }
+
+    /// All nodes that do not compute constants, as the culprit of what only the outputs of the whole model show.
+    pub fn whole(&self) -> Culprit {
+        let named = |(index, node): (usize, &PartialNode)| {
+            let output = node.outputs().next().unwrap_or_default();
+            (!self.is_folded(index)).then(|| NamedNode::new(node.name(), node.op_type(), output))
+        };
+        Culprit {
+            nodes: self.graph.nodes.iter().enumerate().filter_map(named).collect(),
+            inputs: self.graph.inputs.iter().map(|input| input.name.clone()).collect(),
+            output: self.graph.outputs.first().cloned().unwrap_or_default(),
+            shown: Shown::Whole,
+            behind: Vec::new(),
+        }
     }
 
     /// Whether node `index` computes nothing but constants.

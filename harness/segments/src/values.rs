@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use twinfer_case::{Observation, Task};
+use twinfer_case::{Observation, Outcome, RunOutput, Stage, Task};
 use twinfer_onnx::{DataType, PartialGraph, Tensor};
 
 /// The values of a model that are known, run by run.
@@ -66,6 +66,16 @@ impl<'a> Values<'a> {
 
     pub fn runs(&self) -> usize {
         self.0.len()
+    }
+
+    /// The values called `names` as the outputs of a model; `None` if a run lacks one.
+    pub fn outputs(&self, names: &[String]) -> Option<Observation> {
+        let run = |run: &HashMap<&str, Tensor>| {
+            let outputs = names.iter().map(|name| run.get(name.as_str()).cloned()).collect::<Option<_>>()?;
+            Some(RunOutput { outputs, intermediates: Vec::new() })
+        };
+        let runs = self.0.iter().map(run).collect::<Option<_>>()?;
+        Some(Observation { runs, ..Observation::new(Stage::Execute, Outcome::Ok) })
     }
 }
 

@@ -101,7 +101,9 @@ impl Targets {
             };
             let reducible = match left {
                 Whole::Outputs => Some(whole.clone()),
-                Whole::Nothing => self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone())),
+                Whole::Nothing | Whole::Unaccounted => {
+                    self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
+                }
                 Whole::Inside => self.first_that_recurs(workers, segments)?,
             };
             let start = reducible.and_then(|evaluated| {

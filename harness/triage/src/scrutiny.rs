@@ -40,6 +40,8 @@ pub struct Triageable {
 pub enum Whole {
     /// The divergences of its outputs, if it has any.
     Outputs,
+    /// The divergences of its outputs, for which wrong segments do not account.
+    Unaccounted,
     /// A segment that is wrong, but only inside the case, whose outputs do not show it.
     Inside,
     /// Nothing that a segment does not show.
@@ -63,7 +65,8 @@ impl Scrutiny {
         {
             (whole, inside.evaluated) = (Whole::Nothing, exposed);
         }
-        let mut segments: Vec<_> = found.filter(|_| whole == Whole::Nothing).into_iter().collect();
+        let is_of_segment = matches!(whole, Whole::Nothing | Whole::Unaccounted);
+        let mut segments: Vec<_> = found.filter(|_| is_of_segment).into_iter().collect();
         for other in others {
             if other.stands_alone {
                 segments.push(other);
@@ -87,6 +90,7 @@ impl Scrutiny {
         };
         let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
+        let asks_why = self == Self::Rounded && (!is_wrong || is_unexplained);
         let subject = Subject {
             info,
             graph: &graph,
@@ -97,16 +101,15 @@ impl Scrutiny {
                 Self::Blind => Cutting::IfSuspicious(&evaluated.encoded.case.graph),
                 Self::Rounded => Cutting::Always,
             },
-            looked_into: match self {
-                Self::Rounded if !is_wrong || is_unexplained => LOOKED_INTO,
-                Self::Rounded | Self::Blind => 0,
-            },
+            looked_into: if asks_why { LOOKED_INTO } else { 0 },
+            references: asks_why.then_some(&evaluated.references),
         };
         let examination = examine(subject, observe)?;
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();
         let is_explained_by_segment = examination.found.as_ref().is_some_and(explains);
         conclude(&mut evaluated.judgement, info, &examination);
         let whole = match &examination.found {
+            Some(found) if found.stands_alone && examination.unaccounted.is_some() => Whole::Unaccounted,
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
                 Whole::Nothing
             }

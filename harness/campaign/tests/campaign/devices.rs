@@ -69,7 +69,9 @@ fn device_that_other_programs_use_too_costs_workers_and_no_verdict() {
     let places: Vec<_> = (0..OTHERS)
         .map(|place| File::create(campaign.shared(&shared_folder::place(place))).unwrap())
         .collect();
-    places.iter().for_each(|place| place.lock().unwrap());
+    for place in &places {
+        place.lock().unwrap();
+    }
     let crowded = campaign.run();
     assert!(campaign.shared(REFUSED).exists(), "the device was never full");
     assert!(given_up(&crowded).is_empty());
