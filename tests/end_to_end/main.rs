@@ -18,6 +18,7 @@ mod ladder;
 mod libraries;
 mod odd_models;
 mod opaque;
+mod own_inputs;
 mod page;
 mod pipes;
 mod planted;

@@ -17,6 +17,7 @@
 mod adopt;
 mod case_folder;
 mod chain;
+mod data_sets;
 mod differences;
 mod disk;
 mod error;
@@ -43,6 +44,7 @@ pub use adopt::{adopt, adopt_by_name};
 pub use case_folder::{
     Outputs, has_case, read_case, read_case_file, read_output, write_case_folder, write_generated_case,
 };
+pub use data_sets::data_sets;
 pub use disk::{Disk, LocalDisk};
 pub use error::StoreError;
 pub use finding_folder::{

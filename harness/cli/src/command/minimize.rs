@@ -103,7 +103,11 @@ fn cases(path: &Path, inputs: &InputArguments) -> Result<Vec<Case>, Failure> {
     let case = read_case(path)?;
     let is_model = !path.is_dir() && path.extension().is_none_or(|extension| extension != "json");
     let is_known = (MIN_OPSET..=MAX_OPSET).contains(&case.graph.opset);
-    if is_model && is_known { inputs.cases(&case.graph) } else { Ok(vec![case]) }
+    if is_model && is_known {
+        return inputs.cases(&case.graph);
+    }
+    inputs.refuse_for_case()?;
+    Ok(vec![case])
 }
 
 /// Prints why there is nothing to minimize: no backend diverges, only the whole model is wrong, or backends were not compared.

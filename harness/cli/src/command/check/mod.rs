@@ -41,7 +41,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
     let variants = asked::variants(arguments.backends.as_ref(), subject.finding())?;
     let log = RunLog::start_if_requested(arguments.log, arguments.out.as_deref())?;
-    let advice = subject.advice(&arguments.inputs.dims);
+    let advice = subject.advice(&arguments.inputs);
     let finding = subject.finding().map(|finding| finding.signature.slug());
     if let Some(dimensions) = advice.dimensions() {
         note!("{dimensions}");

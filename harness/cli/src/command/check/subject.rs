@@ -9,7 +9,10 @@ use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{advice::Advice, arguments::Arguments};
-use crate::{Failure, model_inputs};
+use crate::{
+    Failure,
+    model_inputs::{self, InputArguments},
+};
 
 /// A model or case to check.
 pub enum Subject {
@@ -25,9 +28,11 @@ impl Subject {
     /// Reads the case at `path`, or the model at `path` with generated inputs.
     pub fn read(path: &Path, arguments: &Arguments) -> Result<Self, Failure> {
         if path.is_dir() {
+            arguments.inputs.refuse_for_case()?;
             return Self::of_folder(path);
         }
         if path.extension().is_some_and(|extension| extension == "json") {
+            arguments.inputs.refuse_for_case()?;
             return Ok(Self::Cases(vec![read_case(path)?]));
         }
         let unreadable = |error| match error {
@@ -99,16 +104,19 @@ impl Subject {
         }
     }
 
-    /// What to do if it is not compared; `given` are the extents of symbolic dimensions that the user set.
-    pub fn advice(&self, given: &[(String, usize)]) -> Advice {
+    /// What to do if it is not compared with the inputs that the user asked for.
+    pub fn advice(&self, asked: &InputArguments) -> Advice {
+        let generated = |run| Option::filter(run, |_| asked.given.is_empty());
         match self {
             Self::Cases(cases) => {
                 let [case, ..] = cases.as_slice() else { return Advice::default() };
-                Advice::new(&case.graph.inputs, case.runs.first(), given, false)
+                Advice::new(&case.graph.inputs, generated(case.runs.first()), &asked.dims, false)
             }
             // a stored case has its own inputs
             Self::Finding(..) => Advice::default(),
-            Self::Opaque(model) => Advice::new(&model.interface.inputs, model.cases.first(), given, true),
+            Self::Opaque(model) => {
+                Advice::new(&model.interface.inputs, generated(model.cases.first()), &asked.dims, true)
+            }
         }
     }
 }

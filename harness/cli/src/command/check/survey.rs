@@ -32,6 +32,7 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
     if !Format::TABLES.contains(&arguments.format) {
         return Err(unwritable());
     }
+    arguments.inputs.refuse_for_case()?;
     if arguments.out.is_some() || !arguments.known.is_empty() {
         return Err(Failure::usage(
             "--out and --known are for a single model or case: check the cases one at a time, or keep what they show with --record",

@@ -1,0 +1,225 @@
+//! Inputs that a user gives for a model: an `.npz` file, or a folder with a file for each input, as `NumPy` or the tests of ONNX write them.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use twinfer_case::{Run, TensorSource};
+use twinfer_onnx::{Dim, MAX_MODEL_BYTES, Tensor, ValueInfo};
+use twinfer_store::data_sets;
+
+use super::numpy;
+use crate::Failure;
+
+/// The prefix of a tensor that is named by the place of its input.
+const PLACE: &str = "input_";
+/// The prefix of the files with expected outputs in the tests of ONNX.
+const OUTPUT: &str = "output_";
+
+/// The runs that `paths` hold for a model with these `inputs`: one for each file or folder, and one for each data set in a folder of data sets.
+pub fn runs(paths: &[PathBuf], inputs: &[ValueInfo]) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    for path in paths {
+        if !path.exists() {
+            return Err(failure(path, "there is no such file or folder"));
+        }
+        for set in sets(path).map_err(|reason| failure(path, &reason))? {
+            runs.push(run(&set, inputs).map_err(|reason| failure(&set, &reason))?);
+        }
+    }
+    Ok(runs)
+}
+
+fn failure(path: &Path, reason: &str) -> Failure {
+    Failure::usage(format!("the inputs in {}: {reason}", path.display()))
+}
+
+/// The data sets in a folder; the path itself if it is none that holds data sets.
+fn sets(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let sets = if path.is_dir() { data_sets(path).map_err(|error| unlistable(&error))? } else { Vec::new() };
+    Ok(if sets.is_empty() { vec![path.to_owned()] } else { sets })
+}
+
+fn unlistable(error: &io::Error) -> String {
+    format!("cannot read the folder: {error}")
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| unlistable(&error))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(|error| unlistable(&error))?;
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn run(set: &Path, inputs: &[ValueInfo]) -> Result<Run, String> {
+    let tensors = assigned(tensors(set, inputs)?, inputs)?;
+    let mut extents = BTreeMap::new();
+    for (input, tensor) in inputs.iter().zip(&tensors) {
+        check(input, tensor, &mut extents)?;
+    }
+    Ok(Run { inputs: tensors.into_iter().map(TensorSource::Data).collect() })
+}
+
+/// The tensors of a data set by name.
+fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, String> {
+    if set.is_dir() {
+        let mut tensors = Vec::new();
+        for path in files(set)? {
+            let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            if !name.starts_with(OUTPUT)
+                && let Some(tensor) = tensor(&path)?
+            {
+                tensors.push((name.to_owned(), tensor));
+            }
+        }
+        return Ok(tensors);
+    }
+    if set.extension().is_some_and(|extension| extension == "npz") {
+        return numpy::arrays(&bytes(set)?);
+    }
+    match (tensor(set)?, inputs) {
+        (Some(tensor), [only]) => Ok(vec![(only.name.clone(), tensor)]),
+        (Some(_), _) => Err(format!("it holds one tensor, and the model has {} inputs", inputs.len())),
+        (None, _) => Err("give an .npz file, or a folder with an .npy or .pb file for each input".to_owned()),
+    }
+}
+
+/// The tensor in a file; `None` if it is of another kind.
+fn tensor(path: &Path) -> Result<Option<Tensor>, String> {
+    let named = |reason: String| format!("{}: {reason}", path.file_name().unwrap_or_default().display());
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => numpy::array(&bytes(path)?).map(Some).map_err(named),
+        Some("pb") => Tensor::decode_proto(&bytes(path)?).map(Some).map_err(|error| named(error.to_string())),
+        _ => Ok(None),
+    }
+}
+
+/// The contents of a file that is no larger than a model may be.
+fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error| format!("cannot read {}: {error}", path.display());
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_MODEL_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > MAX_MODEL_BYTES {
+        return Err(format!("{} is larger than {} MiB", path.display(), MAX_MODEL_BYTES >> 20));
+    }
+    Ok(bytes)
+}
+
+/// The tensors in the order of the inputs, which name them, or whose places do: `input_0`.
+fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<Tensor>, String> {
+    let mut places: Vec<Option<Tensor>> = vec![None; inputs.len()];
+    for (name, tensor) in tensors {
+        let by_name = inputs.iter().position(|input| input.name == name);
+        let by_place = || name.strip_prefix(PLACE)?.parse::<usize>().ok();
+        let place = by_name.or_else(by_place).and_then(|place| places.get_mut(place));
+        let Some(place) = place else {
+            return Err(format!("the model has no input {name:?}: it has {}", listed(inputs.iter())));
+        };
+        if place.replace(tensor).is_some() {
+            return Err(format!("{name:?} is given twice"));
+        }
+    }
+    let missing: Vec<_> =
+        inputs.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(input, _)| input).collect();
+    if !missing.is_empty() {
+        return Err(format!("there is none for {}", listed(missing.into_iter())));
+    }
+    Ok(places.into_iter().flatten().collect())
+}
+
+fn listed<'a>(inputs: impl Iterator<Item = &'a ValueInfo>) -> String {
+    inputs.map(|input| format!("{:?}", input.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a tensor is what the model declares of an input; `extents` are those of symbolic dimensions.
+fn check<'a>(
+    input: &'a ValueInfo,
+    tensor: &Tensor,
+    extents: &mut BTreeMap<&'a str, usize>,
+) -> Result<(), String> {
+    let (name, dtype) = (&input.name, tensor.dtype());
+    if dtype != input.dtype {
+        return Err(format!("{name:?} is {dtype}, and the model declares {}", input.dtype));
+    }
+    if tensor.is_empty() {
+        return Err(format!("{name:?} has no elements"));
+    }
+    let Some(dims) = &input.shape else { return Ok(()) };
+    let fits = |(dim, extent): (&'a Dim, &usize)| match dim {
+        Dim::Fixed(declared) => declared == extent,
+        Dim::Symbolic(symbol) if symbol.is_empty() => true,
+        Dim::Symbolic(symbol) => extents.entry(symbol).or_insert(*extent) == extent,
+    };
+    if dims.len() == tensor.shape.len() && dims.iter().zip(&tensor.shape).all(fits) {
+        return Ok(());
+    }
+    let declared: Vec<_> = dims.iter().map(Dim::to_string).collect();
+    Err(format!(
+        "{name:?} has the shape {:?}, and the model declares [{}]",
+        tensor.shape,
+        declared.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_onnx::DataType;
+
+    use super::*;
+
+    fn input(name: &str, dims: &[&str]) -> ValueInfo {
+        let dim = |text: &&str| text.parse().map_or_else(|_| Dim::Symbolic((*text).to_owned()), Dim::Fixed);
+        let shape = Some(dims.iter().map(dim).collect());
+        ValueInfo { name: name.to_owned(), dtype: DataType::Float, shape }
+    }
+
+    fn zeros(shape: &[usize]) -> Tensor {
+        Tensor::from_f64(DataType::Float, shape.to_vec(), &vec![0.0; shape.iter().product()]).unwrap()
+    }
+
+    fn given(tensors: &[(&str, &[usize])], inputs: &[ValueInfo]) -> Result<Vec<Vec<usize>>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, shape) in tensors {
+            fs::write(folder.path().join(format!("{name}.pb")), zeros(shape).encode_proto(name)).unwrap();
+        }
+        let shape = |source: TensorSource| match source {
+            TensorSource::Data(tensor) => tensor.shape,
+            TensorSource::Recipe(recipe) => recipe.shape,
+        };
+        run(folder.path(), inputs).map(|run| run.inputs.into_iter().map(shape).collect())
+    }
+
+    #[test]
+    fn tensors_are_named_by_their_input_or_its_place() {
+        let inputs = [input("b", &["N", "2"]), input("a", &["N"])];
+        let expected = vec![vec![3, 2], vec![3]];
+        assert_eq!(given(&[("a", &[3]), ("b", &[3, 2])], &inputs), Ok(expected.clone()));
+        assert_eq!(
+            given(&[("input_0", &[3, 2]), ("input_1", &[3]), ("output_0", &[9])], &inputs),
+            Ok(expected)
+        );
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_are_refused() {
+        let inputs = [input("x", &["N", "2"]), input("y", &["N"])];
+        let refused = |tensors: &[(&str, &[usize])]| given(tensors, &inputs).unwrap_err();
+        assert_eq!(refused(&[("x", &[3, 2])]), r#"there is none for "y""#);
+        assert_eq!(refused(&[("x", &[3, 2]), ("z", &[3])]), r#"the model has no input "z": it has "x", "y""#);
+        assert_eq!(refused(&[("x", &[3, 2]), ("y", &[3]), ("input_1", &[3])]), r#""y" is given twice"#);
+        assert_eq!(
+            refused(&[("x", &[3, 4]), ("y", &[3])]),
+            r#""x" has the shape [3, 4], and the model declares [N, 2]"#
+        );
+        assert_eq!(
+            refused(&[("x", &[3, 2]), ("y", &[4])]),
+            r#""y" has the shape [4], and the model declares [N]"#
+        );
+        assert_eq!(refused(&[("x", &[0, 2]), ("y", &[0])]), r#""x" has no elements"#);
+    }
+}
