@@ -103,3 +103,20 @@ fn inputs_that_do_not_fit_are_refused() {
     refused(Path::new("absent.npz"), &[], "the inputs in absent.npz: there is no such file or folder");
     refused(&file, &["--cases", "3"], "cannot be used with");
 }
+
+/// What runs is the case; somebody may take the model beside it for the case, and edit it.
+#[test]
+fn edited_model_of_a_case_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = folder.path().join("cases");
+    let drawn = ["generate", "--family", "conv", "--cases", "1", "--seed", "3", "--out"];
+    twinfer(&[&drawn[..], &[cases.to_str().unwrap()]].concat()).run();
+    let case = cases.join("conv-3-0");
+    let check = || twinfer(&["check", case.to_str().unwrap(), "--backends", "golden,ort:cpu"]).run();
+    let warning = "model.onnx is not the model of case.json, which is what runs";
+    let unchanged = check();
+    assert!(!unchanged.stderr.contains(warning), "{}", unchanged.shown());
+    fs::copy(model().path().join("model.onnx"), case.join("model.onnx")).unwrap();
+    let edited = check();
+    assert!(edited.stderr.contains(warning) && edited.code == Some(0), "{}", edited.shown());
+}

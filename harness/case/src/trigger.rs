@@ -86,14 +86,14 @@ impl fmt::Display for Trigger {
         if !self.is_condition() {
             return write!(f, "none found: {diverging} of {cases} cases with {} diverge", self.operator);
         }
-        write!(f, "{}: {diverging} of {cases} cases that satisfy this diverge", self.condition())?;
+        write!(f, "{}: {diverging} of {cases} such cases diverge", self.condition())?;
         if let Some(Tally { diverging, cases }) = self.shown {
             write!(f, " ({diverging} of {cases} in which the error would show)")?;
         }
         if self.missing.cases > 0 {
             write!(
                 f,
-                ", and {} of {} that fail exactly one of these facts",
+                ", and {} of {} that meet all but one of these conditions",
                 self.missing.diverging, self.missing.cases
             )?;
         }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(shown.remark().as_deref(), Some("Conv (in 11 of 106 cases)"));
         assert_eq!(
             shown.to_string(),
-            "Conv: 11 of 106 cases that satisfy this diverge (11 of 11 in which the error would show)"
+            "Conv: 11 of 106 such cases diverge (11 of 11 in which the error would show)"
         );
         let rarely = Trigger { facts: vec![Fact::Is(Property::Bias)], ..often(11) };
         assert!(rarely.remark().is_some_and(|remark| remark.ends_with(" (not always: in 11 of 106 cases)")));
@@ -156,9 +156,9 @@ mod tests {
         ];
         assert_eq!(
             trigger(facts, Tally { diverging: 0, cases: 55 }),
-            "Conv where group > 1, stride ≠ dilation on some axis and there is a bias: 60 of 60 cases that satisfy this \
-             diverge, and 0 of 55 that fail exactly one of these facts"
+            "Conv where group > 1, stride ≠ dilation on some axis and there is a bias: 60 of 60 such cases diverge, and 0 \
+             of 55 that meet all but one of these conditions"
         );
-        assert_eq!(trigger(Vec::new(), Tally::default()), "Conv: 60 of 60 cases that satisfy this diverge");
+        assert_eq!(trigger(Vec::new(), Tally::default()), "Conv: 60 of 60 such cases diverge");
     }
 }

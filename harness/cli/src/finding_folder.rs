@@ -3,10 +3,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_store::{MODEL, findings_of, findings_of_run, has_case, has_finding, has_run};
-use twinfer_targets::TargetError;
+use twinfer_case::EncodedCase;
+use twinfer_onnx::Graph;
+use twinfer_store::{MODEL, findings_of, findings_of_run, has_case, has_finding, has_run, read_model};
+use twinfer_targets::{TargetError, read_case};
 
-use crate::Failure;
+use crate::{Failure, output::warning};
 
 /// An error if there is no `folder`, or if it is a whole run, where the folder of one finding is asked for.
 pub fn ensure_finding_folder(folder: &Path) -> Result<(), Failure> {
@@ -74,6 +76,25 @@ pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
         folder.display(),
         folder.join(MODEL).display()
     )))
+}
+
+/// Warns if the model in the folder of a case is not that of the case, which is what runs: a reader may take the model for the case, and edit it.
+pub fn warn_of_edited_model(folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(MODEL);
+    if !has_case(folder) || !path.exists() {
+        return Ok(());
+    }
+    let stored = EncodedCase::encode(read_case(folder)?)?;
+    let graph = |model: &[u8]| Graph::decode_known(model).ok();
+    let model = read_model(&path)?;
+    if graph(&model).is_none_or(|model| graph(&stored.task.model) != Some(model)) {
+        warning!(
+            "{} is not the model of case.json, which is what runs. To run this model, give it to `twinfer check` with --inputs {}",
+            path.display(),
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// The findings in a folder that is none itself, by name.

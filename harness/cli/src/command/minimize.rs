@@ -16,7 +16,7 @@ use twinfer_targets::{Explained, Minimization, read_case};
 use crate::{
     Exit, Failure, asked,
     backends::Backends,
-    finding_folder::{ensure_case, ensure_single},
+    finding_folder::{ensure_case, ensure_single, warn_of_edited_model},
     limits::LimitArguments,
     model_inputs::InputArguments,
     output::{line, print},
@@ -107,6 +107,7 @@ fn cases(path: &Path, inputs: &InputArguments) -> Result<Vec<Case>, Failure> {
         return inputs.cases(&case.graph);
     }
     inputs.refuse_for_case()?;
+    warn_of_edited_model(path)?;
     Ok(vec![case])
 }
 

@@ -11,7 +11,7 @@ use twinfer_targets::{Replay, Sanitizer, SanitizerReport};
 
 use crate::{
     Exit, Failure,
-    finding_folder::{ensure_case, ensure_finding_folder},
+    finding_folder::{ensure_case, ensure_finding_folder, warn_of_edited_model},
     output::{line, note},
     paint,
     recorded::RecordedArguments,
@@ -40,6 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return sanitize(&sanitizer, &arguments.finding, &variants);
     }
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.recorded.limits };
+    warn_of_edited_model(&arguments.finding)?;
     let replays = targets::start(&variants, settings)?.replay(&arguments.finding)?;
     if replays.is_empty() {
         let recorded = Recording::read_beside(&arguments.finding)?.observed;

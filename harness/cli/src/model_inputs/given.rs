@@ -70,9 +70,8 @@ fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, St
         let mut tensors = Vec::new();
         for path in files(set)? {
             let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-            if !name.starts_with(OUTPUT)
-                && let Some(tensor) = tensor(&path)?
-            {
+            let is_output = name.starts_with(OUTPUT) && inputs.iter().all(|input| input.name != name);
+            if !is_output && let Some(tensor) = tensor(&path)? {
                 tensors.push((name.to_owned(), tensor));
             }
         }
@@ -203,6 +202,11 @@ mod tests {
             given(&[("input_0", &[3, 2]), ("input_1", &[3]), ("output_0", &[9])], &inputs),
             Ok(expected)
         );
+    }
+
+    #[test]
+    fn input_that_is_called_as_an_output_is_read() {
+        assert_eq!(given(&[("output_0", &[3])], &[input("output_0", &["N"])]), Ok(vec![vec![3]]));
     }
 
     #[test]

@@ -46,6 +46,12 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(dimensions) = advice.dimensions() {
         note!("{dimensions}");
     }
+    if let Subject::Opaque(model) = &subject {
+        note!(
+            "{}, so backends are compared with it only on parts of the model, and with each other on the whole",
+            model.unknown
+        );
+    }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let path = model.display().to_string();

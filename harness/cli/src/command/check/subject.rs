@@ -11,6 +11,7 @@ use twinfer_targets::{OpaqueModel, read_case};
 use super::{advice::Advice, arguments::Arguments};
 use crate::{
     Failure,
+    finding_folder::warn_of_edited_model,
     model_inputs::{self, InputArguments},
 };
 
@@ -86,6 +87,7 @@ impl Subject {
     /// Reads the folder of a case or of a finding. A finding that is about another case than that of its folder is ignored.
     fn of_folder(folder: &Path) -> Result<Self, Failure> {
         let case = read_case(folder)?;
+        warn_of_edited_model(folder)?;
         let finding = read_finding(folder)?;
         let hash = case.hash().map_err(Failure::usage)?;
         let Some(finding) = finding.filter(|finding| finding.case == hash) else {
