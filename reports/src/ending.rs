@@ -22,7 +22,8 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
         Some(end) => format!("ended early: {end}"),
         None if run.families.is_empty() => {
             // cases that were given have no generator to go on with
-            "unfinished: the check is under way, or it was interrupted or killed; it cannot be resumed, so check again".to_owned()
+            "unfinished: the check is under way, or it was killed; it cannot be resumed, so check again"
+                .to_owned()
         }
         None => "unfinished: the campaign is under way, or it was killed".to_owned(),
     };

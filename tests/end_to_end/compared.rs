@@ -189,28 +189,32 @@ fn merged_run_of_incomplete_shards_ended_early() {
 }
 
 #[test]
-fn interrupted_check_ends_early() {
-    let (folder, out) = (model("Tanh"), tempfile::tempdir().unwrap());
-    let (path, run) = (folder.path().join("model.onnx"), out.path().join("run"));
-    let backends = "ort:cpu,opt=off,ort:cpu,opt=all";
-    let arguments = ["check", text(&path), "--backends", backends, "--cases", "20000", "--out", text(&run)];
-    let checking = twinfer(&arguments).start_with_output();
-    let started = Instant::now();
-    while !run.join("run.json").exists() {
-        assert!(started.elapsed() < Duration::from_mins(1), "the run does not begin");
-        thread::sleep(Duration::from_millis(5));
+fn interrupted_check_reports_what_has_run() {
+    let (unsupported, supported) = (model("Tanh"), tempfile::tempdir().unwrap());
+    let drawn = ["generate", "--family", "conv", "--cases", "1", "--seed", "3", "--out"];
+    twinfer(&[&drawn[..], &[text(&supported.path().join("cases"))]].concat()).run();
+    for (path, backends) in [
+        (unsupported.path().join("model.onnx"), "ort:cpu,opt=off,ort:cpu,opt=all"),
+        (supported.path().join("cases/conv-3-0/model.onnx"), "golden,ort:cpu"),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let run = out.path().join("run");
+        let arguments =
+            ["check", text(&path), "--backends", backends, "--cases", "20000", "--out", text(&run)];
+        let checking = twinfer(&arguments).start_with_output();
+        let started = Instant::now();
+        while !run.join("run.json").exists() {
+            assert!(started.elapsed() < Duration::from_mins(1), "the run does not begin");
+            thread::sleep(Duration::from_millis(5));
+        }
+        Command::new("kill").args(["-s", "INT", &checking.id().to_string()]).status().unwrap();
+        let outcome = Outcome::of(checking.wait_with_output().unwrap());
+        assert_eq!(outcome.code, Some(5), "{}", outcome.shown());
+        let report = twinfer(&["report", text(&run)]).run();
+        for shown in [&outcome.stdout, &report.stdout] {
+            assert!(shown.contains("ended early: interrupted"), "{shown}");
+        }
     }
-    Command::new("kill").args(["-s", "INT", &checking.id().to_string()]).status().unwrap();
-    let outcome = Outcome::of(checking.wait_with_output().unwrap());
-    assert_eq!(outcome.code, Some(5), "{}", outcome.shown());
-    let report = twinfer(&["report", text(&run)]).run();
-    assert!(
-        report.stdout.contains(
-            "unfinished: the check is under way, or it was interrupted or killed; it cannot be resumed"
-        ),
-        "{}",
-        report.stdout
-    );
 }
 
 /// The cases of lost workers run to the end in others, so that there is no finding.

@@ -11,7 +11,10 @@ mod segment_finding;
 mod segment_verdict;
 mod segments;
 
-use std::time::Instant;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
 
 use twinfer_case::{
     Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
@@ -28,13 +31,14 @@ use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
     /// Compares the variants with each other on every case of `model`, writes the run to `directory`, and sends the events of a
-    /// campaign to `sink`.
+    /// campaign to `sink`. No further case begins once `stop` is set.
     ///
     /// A divergence counts if it recurs in workers that have run nothing else, and what becomes a finding is repeated ten times.
     pub fn compare(
         &self,
         model: &OpaqueModel,
         directory: &RunDirectory,
+        stop: &AtomicBool,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
         let graph = PartialGraph::decode(&model.model).ok().filter(has_segments);
@@ -47,7 +51,12 @@ impl Targets {
         sink(&Event::CampaignStarted { run });
         let mut findings = Findings::new(&model.interface, &self.libraries, directory);
         let started = Instant::now();
+        let mut end = RunEnd::Complete;
         for index in 0..model.cases.len() {
+            if stop.load(Ordering::Relaxed) {
+                end = RunEnd::Interrupted;
+                break;
+            }
             let record = self.compare_case((model, graph.as_ref()), index, &mut findings, sink)?;
             journal.append(&record)?;
             journal.commit()?;
@@ -57,7 +66,6 @@ impl Targets {
         journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
-        let end = RunEnd::Complete;
         record_end(directory, Vec::new(), end.clone())?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)

@@ -97,6 +97,9 @@ impl Command {
 
     /// Whether the command decides what Ctrl-C does, or leaves that to the process that started it.
     const fn handles_signals(&self) -> bool {
-        matches!(self, Self::Fuzz(_) | Self::BenchLoop(_) | Self::BenchParts(_) | Self::Worker)
+        matches!(
+            self,
+            Self::Fuzz(_) | Self::Check(_) | Self::BenchLoop(_) | Self::BenchParts(_) | Self::Worker
+        )
     }
 }

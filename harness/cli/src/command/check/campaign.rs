@@ -1,6 +1,11 @@
 //! A campaign over given cases instead of generated ones.
 
-use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use twinfer_campaign::{Campaign, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
@@ -31,13 +36,21 @@ pub struct Checked<'a> {
     pub known: Vec<PathBuf>,
 }
 
-/// Runs the cases on `variants`, in order and without minimizing; findings are written to `directory`. A finding that is the checked one, or
+/// How a check runs.
+pub struct Running<'a> {
+    pub variants: Vec<TrustedVariant>,
+    /// Where findings are written.
+    pub directory: &'a RunDirectory,
+    pub settings: WorkerSettings<'a>,
+    /// Ends it early once set.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Runs the cases on the variants, in order and without minimizing. A finding that is the checked one, or
 /// that it lists beside its own, is not new, and its recurrence is what a variant was compared with, whatever its stage.
 pub fn run(
     Checked { path, cases, finding, known }: Checked<'_>,
-    variants: Vec<TrustedVariant>,
-    directory: &RunDirectory,
-    settings: WorkerSettings<'_>,
+    Running { variants, directory, settings, stop }: Running<'_>,
 ) -> Result<Report, Failure> {
     let outputs = outputs(cases.first().map_or(&[], |case| &case.graph.outputs));
     let provision = provision(&variants)?;
@@ -55,6 +68,7 @@ pub fn run(
         scrutiny: Scrutiny::Rounded,
         fresh_every: 0,
         checked: Some(path),
+        stop,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),
         ..Options::new(variants, worker)
     };
@@ -100,19 +114,17 @@ fn recognize_checked(
     report.mark_known(is_recorded);
 }
 
-/// Compares `variants` with each other on a model that golden does not support; findings are written to `directory`. Those in the folders
+/// Compares the variants with each other on a model that golden does not support. Findings in the folders
 /// `known` are not new.
 pub fn compare(
     opaque: &OpaqueModel,
     known: &[PathBuf],
-    variants: &[TrustedVariant],
-    directory: &RunDirectory,
-    settings: WorkerSettings<'_>,
+    Running { variants, directory, settings, stop }: Running<'_>,
 ) -> Result<Report, Failure> {
     let (mut report, mut records) = (Report::default(), Vec::new());
     let mut progress = terminal::brief_progress();
-    let targets = targets::start(variants, settings)?;
-    targets.compare(opaque, directory, &mut |event| {
+    let targets = targets::start(&variants, settings)?;
+    targets.compare(opaque, directory, &stop, &mut |event| {
         if let Event::CaseFinished { record } = event {
             records.push(record.clone());
         }

@@ -8,16 +8,21 @@ mod subject;
 mod survey;
 mod table;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use twinfer_reports::Report;
 use twinfer_store::{RunDirectory, without_recordings};
 
 pub use self::arguments::Arguments;
-use self::{campaign::Checked, collection::Collection, subject::Subject};
+use self::{
+    campaign::{Checked, Running},
+    collection::Collection,
+    subject::Subject,
+};
 use crate::{
     Exit, Failure, asked,
     finding_folder::ensure_case,
+    interruption,
     known::known_folders,
     output::{note, warning, write},
     page,
@@ -28,14 +33,18 @@ use crate::{
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let models: Vec<_> = without_recordings(&arguments.models).cloned().collect();
     models.iter().try_for_each(|path| ensure_case(path))?;
-    match (Collection::of(&models)?, models.as_slice()) {
-        (Some(cases), _) => survey::run(&cases, arguments),
-        (None, [one]) if !arguments.record && !arguments.recorded => check_one(one, arguments),
-        (None, paths) => survey::run(&Collection::listed(paths)?, arguments),
-    }
+    let cases = match (Collection::of(&models)?, models.as_slice()) {
+        (Some(cases), _) => cases,
+        (None, [one]) if !arguments.record && !arguments.recorded => return check_one(one, arguments),
+        (None, paths) => Collection::listed(paths)?,
+    };
+    interruption::end_command();
+    survey::run(&cases, arguments)
 }
 
 fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
+    let stop = Arc::default();
+    interruption::stop_check(&stop);
     let subject = Subject::read(model, arguments)?;
     let scratch = tempfile::tempdir().map_err(Failure::environment)?;
     let directory = RunDirectory::create(arguments.out.as_deref().unwrap_or(scratch.path()))?;
@@ -54,16 +63,15 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
+    let running = Running { variants, directory: &directory, settings, stop };
     let path = model.display().to_string();
     let mut report = match subject {
-        Subject::Cases(cases) => {
-            campaign::run(Checked { path, cases, finding: None, known }, variants, &directory, settings)?
-        }
+        Subject::Cases(cases) => campaign::run(Checked { path, cases, finding: None, known }, running)?,
         Subject::Finding(finding, cases) => {
             let checked = Checked { path, cases, finding: Some(&finding), known };
-            campaign::run(checked, variants, &directory, settings)?
+            campaign::run(checked, running)?
         }
-        Subject::Opaque(opaque) => campaign::compare(&opaque, &known, &variants, &directory, settings)?,
+        Subject::Opaque(opaque) => campaign::compare(&opaque, &known, running)?,
     };
     report.advice = advice.on(&report.summary);
     let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
