@@ -37,6 +37,7 @@ mod file;
 mod filling;
 mod finding;
 mod finding_severity;
+mod generated_inputs;
 mod ladder;
 mod library;
 mod memory_mode;
@@ -93,6 +94,7 @@ pub use file::{
 pub use filling::{Fillable, Filling, OutputFilling};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};
 pub use finding_severity::FindingSeverity;
+pub use generated_inputs::{GeneratedInputs, UnfitModel};
 pub use ladder::{InvalidLadder, Ladder, Percent};
 pub use library::{Libraries, LibraryDifference, LibraryFileInfo, LibraryInfo};
 pub use memory_mode::{MemoryMode, PoisonPattern, UnknownMemoryMode};

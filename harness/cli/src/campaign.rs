@@ -14,7 +14,7 @@ pub fn run_with_progress(
     directory: &RunDirectory,
     resumption: &Resumption,
 ) -> Result<Report, Failure> {
-    interruption::stop_campaign(&options.stop, resumption.clone());
+    interruption::stop_campaign(&options.stop, resumption);
     let (mut progress, mut report) = (terminal::progress(), Report::default());
     let ended = Campaign::new(options)?.run(directory, &mut |event| {
         progress.on_event(event);

@@ -12,7 +12,7 @@ use std::{
 use crate::{Exit, output::note, resumption::Resumption};
 
 /// Stops a campaign on the first signal, by setting `stop`, and ends the process on the second.
-pub fn stop_campaign(stop: &Arc<AtomicBool>, resumption: Resumption) {
+pub fn stop_campaign(stop: &Arc<AtomicBool>, resumption: &Resumption) {
     stop_twice(
         stop,
         "stopping: what is running gets up to ten seconds; press Ctrl-C again to stop now",

@@ -1,20 +1,15 @@
 //! Inputs for a user's model: generated ones, or the user's own.
 
-mod extents;
 mod given;
 mod numpy;
-mod quantized;
 
 use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
-use twinfer_case::{Case, Expectation, Recipe, Regime, Request, Run, TensorSource};
-use twinfer_onnx::{DataType, Graph, PartialGraph, ValueInfo, infer_shapes};
+use twinfer_case::{Case, Expectation, GeneratedInputs, Request, Run, TensorSource, UnfitModel};
+use twinfer_onnx::{Graph, PartialGraph, ValueInfo, infer_shapes};
 
 use crate::{Failure, whole_number::whole_number};
-
-use extents::{parse_extent, shapes, unchecked_shapes};
-use quantized::QuantizedRange;
 
 /// Which inputs to generate for a model.
 #[derive(Clone, Debug, Args)]
@@ -39,7 +34,7 @@ impl InputArguments {
     pub fn cases(&self, graph: &Graph) -> Result<Vec<Case>, Failure> {
         let case = |run: Run| Case {
             graph: graph.clone(),
-            request: request(&graph.inputs),
+            request: Request::for_inputs(&graph.inputs),
             runs: vec![run],
             expectation: Expectation::Valid,
             provenance: None,
@@ -49,10 +44,8 @@ impl InputArguments {
             runs.iter().try_for_each(|run| accept(graph, run))?;
             return Ok(runs.into_iter().map(case).collect());
         }
-        let shapes = shapes(graph, &self.dims)?;
-        let ranges = ranges(&graph.inputs, &PartialGraph::from(graph));
-        let run = |index| self.run(index, (&graph.inputs, &shapes), &ranges);
-        Ok((0..self.cases.get()).map(run).map(case).collect())
+        let runs = self.generated().runs(graph, self.cases.get()).map_err(|unfit| failure(&unfit))?;
+        Ok(runs.into_iter().map(case).collect())
     }
 
     /// Refuses inputs of the user's own for what is no model.
@@ -68,24 +61,44 @@ impl InputArguments {
         if !self.given.is_empty() {
             return given::runs(&self.given, inputs);
         }
-        let shapes = unchecked_shapes(inputs, &self.dims)?;
-        let ranges = graph.map_or_else(|| vec![None; inputs.len()], |graph| ranges(inputs, graph));
-        Ok((0..self.cases.get()).map(|index| self.run(index, (inputs, &shapes), &ranges)).collect())
+        self.generated().runs_of_inputs(inputs, graph, self.cases.get()).map_err(|unfit| failure(&unfit))
     }
 
-    fn run(
-        &self,
-        index: u64,
-        (inputs, shapes): (&[ValueInfo], &[Vec<usize>]),
-        ranges: &[Option<QuantizedRange>],
-    ) -> Run {
-        let seed = self.seed.wrapping_add(index);
-        let source = |(place, ((input, shape), range)): (usize, ((&ValueInfo, &Vec<usize>), &Option<_>))| {
-            let seed = seed.wrapping_mul(1 << 8).wrapping_add(place as u64);
-            source(index, recipe(index, input.dtype, shape.clone(), seed), range.as_ref())
-        };
-        Run { inputs: inputs.iter().zip(shapes).zip(ranges).enumerate().map(source).collect() }
+    fn generated(&self) -> GeneratedInputs {
+        GeneratedInputs { extents: self.dims.clone(), seed: self.seed }
     }
+}
+
+/// What to do about a model for which no inputs are generated.
+fn failure(unfit: &UnfitModel) -> Failure {
+    let advice = match unfit {
+        UnfitModel::Extents { open, .. } => {
+            format!(": set its symbolic dimensions, such as --dim {open}=3")
+        }
+        UnfitModel::GivenTwice(_) => ": give --dim once for it".to_owned(),
+        UnfitModel::NoSuchDimension { known, .. } if known.is_empty() => {
+            ": its inputs have fixed shapes, so leave --dim out".to_owned()
+        }
+        UnfitModel::NoSuchDimension { known, .. } => {
+            format!(
+                ": give one of {}",
+                known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+            )
+        }
+        _ => String::new(),
+    };
+    Failure::usage(format!("{unfit}{advice}"))
+}
+
+/// Parses `NAME=N`, such as `batch=4`.
+pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
+    let (name, extent) = text.split_once('=').ok_or("give NAME=N, such as batch=4")?;
+    let extent: usize =
+        extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
+    if extent == 0 {
+        return Err("a dimension of 0 leaves no values to compare: give at least 1".to_owned());
+    }
+    Ok((name.to_owned(), extent))
 }
 
 /// Whether the graph is valid for inputs of these shapes.
@@ -99,30 +112,16 @@ fn accept(graph: &Graph, run: &Run) -> Result<(), Failure> {
     infer_shapes(graph, &shapes).map(|_| ()).map_err(invalid)
 }
 
-/// The range of the quantizer that reads each input.
-fn ranges(inputs: &[ValueInfo], graph: &PartialGraph) -> Vec<Option<QuantizedRange>> {
-    inputs.iter().map(|input| QuantizedRange::of(input, graph)).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Small integers and Gaussian values in turn.
-const fn recipe(index: u64, dtype: DataType, shape: Vec<usize>, seed: u64) -> Recipe {
-    let regime =
-        if index.is_multiple_of(2) { Regime::Exact { limit: 8, exponent: 0 } } else { Regime::Gaussian };
-    Recipe { dtype, shape, regime, seed }
-}
-
-/// What the recipe makes; in two of four cases values for a quantizer with this range in its place.
-fn source(index: u64, recipe: Recipe, range: Option<&QuantizedRange>) -> TensorSource {
-    let quantized = match index % 4 {
-        2 => range.and_then(|range| range.half_steps(&recipe)),
-        3 => range.and_then(|range| range.spread(&recipe)),
-        _ => None,
-    };
-    quantized.map_or(TensorSource::Recipe(recipe), TensorSource::Data)
-}
-
-/// A request in the precision of the first input; `float` if there are no inputs.
-pub fn request(inputs: &[ValueInfo]) -> Request {
-    let precision = inputs.first().map_or(DataType::Float, |input| input.dtype);
-    Request { precision, tf32: false }
+    #[test]
+    fn extents_are_positive_whole_numbers() {
+        assert_eq!(parse_extent("batch=4"), Ok(("batch".to_owned(), 4)));
+        for (text, reason) in [("batch", "NAME=N"), ("batch=x", "whole number"), ("batch=0", "at least 1")] {
+            let refusal = parse_extent(text).unwrap_err();
+            assert!(refusal.contains(reason), "{refusal}");
+        }
+    }
 }

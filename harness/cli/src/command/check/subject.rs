@@ -2,18 +2,14 @@
 
 use std::path::Path;
 
-use twinfer_case::{Case, EncodedCase, Finding, Run};
+use twinfer_case::{Case, EncodedCase, Finding, Request, Run};
 use twinfer_golden::{Unknown, evaluate};
 use twinfer_onnx::{DecodeError, Graph, Interface, PartialGraph};
 use twinfer_store::{StoreError, read_finding, read_model, read_preceding};
 use twinfer_targets::{OpaqueModel, read_case};
 
 use super::{advice::Advice, arguments::Arguments};
-use crate::{
-    Failure,
-    finding_folder::warn_of_edited_model,
-    model_inputs::{self, InputArguments},
-};
+use crate::{Failure, finding_folder::warn_of_edited_model, model_inputs::InputArguments};
 
 /// A model or case to check.
 pub enum Subject {
@@ -79,7 +75,7 @@ impl Subject {
         cases: Vec<Run>,
         seed: u64,
     ) -> Self {
-        let request = model_inputs::request(&interface.inputs);
+        let request = Request::for_inputs(&interface.inputs);
         let path = path.display().to_string();
         Self::Opaque(Box::new(OpaqueModel { path, model, interface, unknown, request, cases, seed }))
     }

@@ -1,7 +1,8 @@
 //! Inputs that are quantized: values for both ends of the quantizer's range, and for its ties.
 
-use twinfer_case::{Recipe, Regime};
 use twinfer_onnx::{DataType, Op, PartialGraph, PartialNode, Tensor, ValueInfo};
+
+use crate::{Recipe, Regime};
 
 /// How many steps the values reach beyond each end of the range.
 const BEYOND: i32 = 8;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_onnx::{Dim, Graph, MAX_ELEMENTS, Node, Op, Rule, RuleViolation, ValueInfo, infer_shapes};
+use twinfer_onnx::{Dim, Graph, Node, Op, Rule, RuleViolation, ValueInfo, infer_shapes};
 
-use crate::Failure;
+use super::UnfitModel;
 
 /// Extents that are tried, in order, for a symbolic dimension without a given extent.
 const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
@@ -12,20 +12,9 @@ const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 /// The most elements of all computed values for which extents are larger than they have to be.
 const MOST_ELEMENTS: usize = 1 << 22;
 
-/// Parses `NAME=N`, such as `batch=4`.
-pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
-    let (name, extent) = text.split_once('=').ok_or("give NAME=N, such as batch=4")?;
-    let extent: usize =
-        extent.parse().map_err(|_| format!("{extent:?} is not a dimension: give a whole number"))?;
-    if extent == 0 {
-        return Err("a dimension of 0 leaves no values to compare: give at least 1".to_owned());
-    }
-    Ok((name.to_owned(), extent))
-}
-
 /// Concrete shapes of the inputs: symbolic dimensions as given, the other spatial ones all with one of [`EXTENTS`], and the rest with the
 /// smallest. If the graph accepts none of these, all have one of [`EXTENTS`].
-pub fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
+pub fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, UnfitModel> {
     let known = known(&graph.inputs, given)?;
     let open: Vec<_> =
         symbols(&graph.inputs).into_iter().filter(|symbol| !known.contains_key(symbol)).collect();
@@ -40,16 +29,19 @@ pub fn shapes(graph: &Graph, given: &[(String, usize)]) -> Result<Vec<Vec<usize>
     }
     let violation = |extent| {
         let shapes = all_shapes(&graph.inputs, &known, extent)?;
-        Ok::<_, Failure>(infer_shapes(graph, &shapes).err())
+        Ok::<_, UnfitModel>(infer_shapes(graph, &shapes).err())
     };
     let violations: Vec<_> = EXTENTS.into_iter().map(violation).collect::<Result<_, _>>()?;
     let violations: Vec<_> = violations.into_iter().flatten().collect();
-    Err(Failure::usage(refusal(&violations, open.first().copied())))
+    Err(refusal(violations, open.first().copied()))
 }
 
 /// Shapes of the inputs of a model of which nothing else is known: symbolic dimensions as given, other spatial ones with the largest of
 /// [`EXTENTS`], which most networks can halve often enough, and the rest with the smallest.
-pub fn unchecked_shapes(inputs: &[ValueInfo], given: &[(String, usize)]) -> Result<Vec<Vec<usize>>, Failure> {
+pub fn unchecked_shapes(
+    inputs: &[ValueInfo],
+    given: &[(String, usize)],
+) -> Result<Vec<Vec<usize>>, UnfitModel> {
     let mut known = known(inputs, given)?;
     let open: Vec<_> = symbols(inputs).into_iter().filter(|symbol| !known.contains_key(symbol)).collect();
     known.extend(not_spatial(inputs, &open).map(|symbol| (symbol, EXTENTS[0])));
@@ -67,7 +59,7 @@ struct Candidate {
 
 impl Candidate {
     /// The shapes with this extent where `known` has none; `None` if the graph does not accept them.
-    fn new(graph: &Graph, known: &BTreeMap<&str, usize>, extent: usize) -> Result<Option<Self>, Failure> {
+    fn new(graph: &Graph, known: &BTreeMap<&str, usize>, extent: usize) -> Result<Option<Self>, UnfitModel> {
         let shapes = all_shapes(&graph.inputs, known, extent)?;
         let Ok(inferred) = infer_shapes(graph, &shapes) else { return Ok(None) };
         let extents = |name: &String| inferred.get(name).map_or(&[][..], |value| &value.shape);
@@ -107,29 +99,21 @@ fn all_shapes(
     inputs: &[ValueInfo],
     known: &BTreeMap<&str, usize>,
     otherwise: usize,
-) -> Result<Vec<Vec<usize>>, Failure> {
+) -> Result<Vec<Vec<usize>>, UnfitModel> {
     inputs.iter().map(|input| shape(input, known, otherwise)).collect()
 }
 
-/// Why the model has no cases: what it breaks with each of the [`EXTENTS`], and a dimension that was not given, if there is one.
-fn refusal(violations: &[RuleViolation], open: Option<&str>) -> String {
-    let (Some(first), Some(last)) = (violations.first(), violations.last()) else {
-        return "the model has no input shapes".to_owned();
-    };
-    if first.rule == Rule::SizeLimit {
-        return format!(
-            "the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {first}"
-        );
+/// Why the model has no inputs: what it breaks with each of the [`EXTENTS`], and a dimension that was not given, if there is one.
+fn refusal(mut violations: Vec<RuleViolation>, open: Option<&str>) -> UnfitModel {
+    let Some(last) = violations.pop() else { return UnfitModel::NoShapes };
+    if violations.first().unwrap_or(&last).rule == Rule::SizeLimit {
+        return UnfitModel::TooLarge(violations.into_iter().next().unwrap_or(last));
     }
     // a mistake that is the same with large extents and with larger ones is not one of extents
-    let depends_on_extents = violations.iter().rev().nth(1) != Some(last);
+    let depends_on_extents = violations.last() != Some(&last);
     match open.filter(|_| depends_on_extents) {
-        Some(name) => {
-            format!(
-                "no input shape fits the model: {last}: set its symbolic dimensions, such as --dim {name}=3"
-            )
-        }
-        None => format!("the model is invalid: {last}"),
+        Some(name) => UnfitModel::Extents { violation: last, open: name.to_owned() },
+        None => UnfitModel::Invalid(last),
     }
 }
 
@@ -137,27 +121,27 @@ fn refusal(violations: &[RuleViolation], open: Option<&str>) -> String {
 fn known<'a>(
     inputs: &[ValueInfo],
     given: &'a [(String, usize)],
-) -> Result<BTreeMap<&'a str, usize>, Failure> {
+) -> Result<BTreeMap<&'a str, usize>, UnfitModel> {
     let symbols = symbols(inputs);
     let mut names = BTreeSet::new();
     if let Some((name, _)) = given.iter().find(|(name, _)| !names.insert(name)) {
-        return Err(Failure::usage(format!("dimension {name:?} is set twice: give --dim once for it")));
+        return Err(UnfitModel::GivenTwice(name.clone()));
     }
     match given.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
-        Some((name, _)) if symbols.is_empty() => Err(Failure::usage(format!(
-            "the model has no symbolic dimension {name:?}: its inputs have fixed shapes, so leave --dim out"
-        ))),
-        Some((name, _)) => Err(Failure::usage(format!(
-            "the model has no symbolic dimension {name:?}: give one of {}",
-            symbols.iter().map(|symbol| format!("{symbol:?}")).collect::<Vec<_>>().join(", ")
-        ))),
+        Some((name, _)) => Err(UnfitModel::NoSuchDimension {
+            name: name.clone(),
+            known: symbols.into_iter().map(str::to_owned).collect(),
+        }),
         None => Ok(given.iter().map(|(name, extent)| (name.as_str(), *extent)).collect()),
     }
 }
 
-fn shape(input: &ValueInfo, known: &BTreeMap<&str, usize>, otherwise: usize) -> Result<Vec<usize>, Failure> {
-    let undeclared =
-        || Failure::usage(format!("input {:?} has no shape: declare one in the model", input.name));
+fn shape(
+    input: &ValueInfo,
+    known: &BTreeMap<&str, usize>,
+    otherwise: usize,
+) -> Result<Vec<usize>, UnfitModel> {
+    let undeclared = || UnfitModel::UndeclaredShape(input.name.clone());
     let dims = input.shape.as_ref().ok_or_else(undeclared)?;
     let extent = |dim: &Dim| match dim {
         Dim::Fixed(extent) => *extent,
@@ -206,27 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn extents_are_positive_whole_numbers() {
-        assert_eq!(parse_extent("batch=4"), Ok(("batch".to_owned(), 4)));
-        for (text, reason) in [("batch", "NAME=N"), ("batch=x", "whole number"), ("batch=0", "at least 1")] {
-            let refusal = parse_extent(text).unwrap_err();
-            assert!(refusal.contains(reason), "{refusal}");
-        }
-    }
-
-    #[test]
-    fn error_names_dim_option_only_for_open_dimensions() {
-        let refusal = |given: &[(String, usize)]| shapes(&addition(), given).unwrap_err().to_string();
-        let open = refusal(&[]);
-        assert!(open.ends_with(": set its symbolic dimensions, such as --dim N=3"), "{open}");
-        let five = [("N".to_owned(), 5)];
-        assert!(!refusal(&five).contains("--dim"), "{}", refusal(&five));
+    fn extents_are_to_blame_only_if_some_are_open() {
+        let refusal = |given: &[(String, usize)]| shapes(&addition(), given).unwrap_err();
+        assert!(matches!(refusal(&[]), UnfitModel::Extents { open, .. } if open == "N"));
+        assert!(matches!(refusal(&[("N".to_owned(), 5)]), UnfitModel::Invalid(_)));
         let mut broken = addition();
         broken.nodes[0].inputs[1] = "nowhere".to_owned();
-        let reason = shapes(&broken, &[]).unwrap_err().to_string();
-        assert!(reason.starts_with("the model is invalid: value-defined"), "no extent helps: {reason}");
+        let reason = shapes(&broken, &[]).unwrap_err();
+        assert!(matches!(&reason, UnfitModel::Invalid(_)), "no extent helps: {reason}");
         let twice = [("N".to_owned(), 3), ("N".to_owned(), 4)];
-        assert_eq!(refusal(&twice), "dimension \"N\" is set twice: give --dim once for it");
+        assert!(matches!(refusal(&twice), UnfitModel::GivenTwice(name) if name == "N"));
         assert_eq!(shapes(&addition(), &[("N".to_owned(), 3)]).unwrap(), [[3], [3]]);
     }
 

@@ -1,0 +1,144 @@
+//! Inputs that are generated for a user's model.
+
+mod extents;
+mod quantized_range;
+
+use twinfer_onnx::{DataType, Graph, MAX_ELEMENTS, PartialGraph, RuleViolation, ValueInfo};
+
+use self::{
+    extents::{shapes, unchecked_shapes},
+    quantized_range::QuantizedRange,
+};
+use crate::{Recipe, Regime, Run, TensorSource};
+
+/// How to generate inputs for a model.
+///
+/// They are small integers (exact regime) and standard normal values (rounding regime) in turn. Of every four runs, an input that is quantized gets values up to
+/// both ends of the quantizer's range and beyond in two.
+#[derive(Clone, Debug, Default)]
+pub struct GeneratedInputs {
+    /// The extents of symbolic dimensions, by name. Others get the smallest of 2, 4, … 64 with which most windows have several positions.
+    pub extents: Vec<(String, usize)>,
+    /// The seed of the first run.
+    pub seed: u64,
+}
+
+/// Why no inputs are generated for a model.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum UnfitModel {
+    /// The graph accepts none of the shapes that were tried, but may accept others.
+    #[error("no input shape fits the model: {violation}")]
+    Extents {
+        /// What it breaks with the largest extents.
+        violation: RuleViolation,
+        /// A symbolic dimension without a given extent.
+        open: String,
+    },
+    /// The graph accepts no shapes.
+    #[error("the model is invalid: {0}")]
+    Invalid(RuleViolation),
+    /// Its values are too large.
+    #[error("the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {0}")]
+    TooLarge(RuleViolation),
+    /// There are no shapes to try.
+    #[error("the model has no input shapes")]
+    NoShapes,
+    /// An input has no shape.
+    #[error("input {0:?} has no shape: declare one in the model")]
+    UndeclaredShape(String),
+    /// A symbolic dimension has two given extents.
+    #[error("dimension {0:?} is set twice")]
+    GivenTwice(String),
+    /// An extent was given for a dimension that no input has.
+    #[error("the model has no symbolic dimension {name:?}")]
+    NoSuchDimension {
+        /// The dimension.
+        name: String,
+        /// Those that the inputs have.
+        known: Vec<String>,
+    },
+}
+
+impl GeneratedInputs {
+    /// So many runs of a graph.
+    ///
+    /// # Errors
+    ///
+    /// If the graph is invalid, or accepts none of the shapes that are tried.
+    pub fn runs(&self, graph: &Graph, count: u64) -> Result<Vec<Run>, UnfitModel> {
+        let shapes = shapes(graph, &self.extents)?;
+        let ranges = ranges(&graph.inputs, &PartialGraph::from(graph));
+        Ok(self.runs_of((&graph.inputs, &shapes), &ranges, count))
+    }
+
+    /// So many runs of a model of which only these `inputs` are known, and a part of the graph.
+    ///
+    /// # Errors
+    ///
+    /// If an input has no shape, or extents are given for other dimensions.
+    pub fn runs_of_inputs(
+        &self,
+        inputs: &[ValueInfo],
+        graph: Option<&PartialGraph>,
+        count: u64,
+    ) -> Result<Vec<Run>, UnfitModel> {
+        let shapes = unchecked_shapes(inputs, &self.extents)?;
+        let ranges = graph.map_or_else(|| vec![None; inputs.len()], |graph| ranges(inputs, graph));
+        Ok(self.runs_of((inputs, &shapes), &ranges, count))
+    }
+
+    /// As many runs of a graph as differ in kind: four if an input is quantized, or else two.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`runs`](Self::runs).
+    pub fn runs_of_each_kind(&self, graph: &Graph) -> Result<Vec<Run>, UnfitModel> {
+        let is_quantized = ranges(&graph.inputs, &PartialGraph::from(graph)).iter().any(Option::is_some);
+        self.runs(graph, if is_quantized { 4 } else { 2 })
+    }
+
+    fn runs_of(
+        &self,
+        (inputs, shapes): (&[ValueInfo], &[Vec<usize>]),
+        ranges: &[Option<QuantizedRange>],
+        count: u64,
+    ) -> Vec<Run> {
+        (0..count).map(|index| self.run(index, (inputs, shapes), ranges)).collect()
+    }
+
+    fn run(
+        &self,
+        index: u64,
+        (inputs, shapes): (&[ValueInfo], &[Vec<usize>]),
+        ranges: &[Option<QuantizedRange>],
+    ) -> Run {
+        let seed = self.seed.wrapping_add(index);
+        let source = |(place, ((input, shape), range)): (usize, ((&ValueInfo, &Vec<usize>), &Option<_>))| {
+            let seed = seed.wrapping_mul(1 << 8).wrapping_add(place as u64);
+            source(index, recipe(index, input.dtype, shape.clone(), seed), range.as_ref())
+        };
+        Run { inputs: inputs.iter().zip(shapes).zip(ranges).enumerate().map(source).collect() }
+    }
+}
+
+/// The range of the quantizer that reads each input.
+fn ranges(inputs: &[ValueInfo], graph: &PartialGraph) -> Vec<Option<QuantizedRange>> {
+    inputs.iter().map(|input| QuantizedRange::of(input, graph)).collect()
+}
+
+/// Small integers and standard normal values in turn.
+const fn recipe(index: u64, dtype: DataType, shape: Vec<usize>, seed: u64) -> Recipe {
+    let regime =
+        if index.is_multiple_of(2) { Regime::Exact { limit: 8, exponent: 0 } } else { Regime::Gaussian };
+    Recipe { dtype, shape, regime, seed }
+}
+
+/// What the recipe makes; in two of four runs values for a quantizer with this range in its place.
+fn source(index: u64, recipe: Recipe, range: Option<&QuantizedRange>) -> TensorSource {
+    let quantized = match index % 4 {
+        2 => range.and_then(|range| range.half_steps(&recipe)),
+        3 => range.and_then(|range| range.spread(&recipe)),
+        _ => None,
+    };
+    quantized.map_or(TensorSource::Recipe(recipe), TensorSource::Data)
+}
