@@ -113,7 +113,7 @@ fn edited_model_of_a_case_is_noticed() {
     twinfer(&[&drawn[..], &[cases.to_str().unwrap()]].concat()).run();
     let case = cases.join("conv-3-0");
     let check = || twinfer(&["check", case.to_str().unwrap(), "--backends", "golden,ort:cpu"]).run();
-    let warning = "model.onnx is not the model of case.json, which is what runs";
+    let warning = "model.onnx is not the model of the case in its folder, which is what runs";
     let unchanged = check();
     assert!(!unchanged.stderr.contains(warning), "{}", unchanged.shown());
     fs::copy(model().path().join("model.onnx"), case.join("model.onnx")).unwrap();

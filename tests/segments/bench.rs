@@ -76,7 +76,6 @@ impl Bench {
             is_wrong: !from_outputs.divergences().is_empty(),
             cutting: cutting(&case.case.graph),
             looked_into: 8,
-            references: Some(&evaluated.references),
         };
         let examination = examine(subject, &mut |task| {
             runs += 1;

@@ -224,16 +224,7 @@ fn value_returned_in_another_type_is_no_divergence() {
     };
     let observation = &bench.observe(&case.task);
     let (info, task, cutting) = (bench.info(), &case.task, Cutting::Always);
-    let subject = Subject {
-        info,
-        graph: &graph,
-        task,
-        observation,
-        is_wrong: true,
-        cutting,
-        looked_into: 0,
-        references: None,
-    };
+    let subject = Subject { info, graph: &graph, task, observation, is_wrong: true, cutting, looked_into: 0 };
     let examination = examine(subject, &mut |task| in_floats(task)).expect("a worker answers");
     let culprit = examination.found.map(|found| found.culprit);
     assert_eq!(culprit, None);

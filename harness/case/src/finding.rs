@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BackendVersion, CaseHash, CaseOutcome, Cause, Culprit, Diagnosis, Divergence, Kind, Provenance,
-    RepeatedOutcome, Signature, Stage, Trigger, Variant,
+    RepeatedOutcome, Shown, Signature, Stage, Trigger, Variant,
 };
 
 /// The version of the finding format that this crate writes.
@@ -107,12 +107,30 @@ impl Finding {
     }
 
     /// Whether this shows the error of `other`, which has its signature, as far as signatures leave that open: the same explains both beyond the
-    /// mutants of the signature, or nothing does and the error is not much larger.
+    /// mutants of the signature, or nothing does, the error is not much larger, and it shows under the same conditions.
     pub fn shows_error_of(&self, other: &Self) -> bool {
         match self.signature.cause {
             Cause::Graph(_) if self.diagnosis.is_empty() != other.diagnosis.is_empty() => false,
-            Cause::Graph(_) => !self.is_explained_apart(other) && !self.is_much_larger_than(other),
+            Cause::Graph(_) => {
+                !self.is_explained_apart(other)
+                    && !self.is_much_larger_than(other)
+                    && (!self.diagnosis.is_empty() || self.shows_where(other))
+            }
             Cause::Diagnosis(_) | Cause::Fallback { .. } => true,
+        }
+    }
+
+    /// Whether its culprit is wrong under the conditions under which that of `other` is, as far as that is known. What single nodes do not account for is
+    /// another error than theirs, and so is what shows at a node only inside the model.
+    fn shows_where(&self, other: &Self) -> bool {
+        let culprit = |finding: &Self| finding.divergences.first().and_then(|lead| lead.culprit.clone());
+        match (culprit(self), culprit(other)) {
+            (Some(own), Some(others)) if own.shown == Shown::Whole && others.shown == Shown::Whole => {
+                own.nodes == others.nodes
+            }
+            (Some(Culprit { shown: Shown::Whole, .. }), _) => false,
+            (Some(own), Some(others)) => own.shown != Shown::InPlace || others.shown != Shown::Alone,
+            _ => true,
         }
     }
 

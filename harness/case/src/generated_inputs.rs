@@ -2,9 +2,11 @@
 
 mod extents;
 mod quantized_range;
+mod unfit_model;
 
-use twinfer_onnx::{DataType, Graph, MAX_ELEMENTS, PartialGraph, RuleViolation, ValueInfo};
+use twinfer_onnx::{DataType, Graph, PartialGraph, ValueInfo};
 
+pub use self::unfit_model::UnfitModel;
 use self::{
     extents::{shapes, unchecked_shapes},
     quantized_range::QuantizedRange,
@@ -21,42 +23,6 @@ pub struct GeneratedInputs {
     pub extents: Vec<(String, usize)>,
     /// The seed of the first run.
     pub seed: u64,
-}
-
-/// Why no inputs are generated for a model.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum UnfitModel {
-    /// The graph accepts none of the shapes that were tried, but may accept others.
-    #[error("no input shape fits the model: {violation}")]
-    Extents {
-        /// What it breaks with the largest extents.
-        violation: RuleViolation,
-        /// A symbolic dimension without a given extent.
-        open: String,
-    },
-    /// The graph accepts no shapes.
-    #[error("the model is invalid: {0}")]
-    Invalid(RuleViolation),
-    /// Its values are too large.
-    #[error("the model is too large for twinfer, whose values have at most {MAX_ELEMENTS} elements: {0}")]
-    TooLarge(RuleViolation),
-    /// There are no shapes to try.
-    #[error("the model has no input shapes")]
-    NoShapes,
-    /// An input has no shape.
-    #[error("input {0:?} has no shape: declare one in the model")]
-    UndeclaredShape(String),
-    /// A symbolic dimension has two given extents.
-    #[error("dimension {0:?} is set twice")]
-    GivenTwice(String),
-    /// An extent was given for a dimension that no input has.
-    #[error("the model has no symbolic dimension {name:?}")]
-    NoSuchDimension {
-        /// The dimension.
-        name: String,
-        /// Those that the inputs have.
-        known: Vec<String>,
-    },
 }
 
 impl GeneratedInputs {

@@ -89,7 +89,7 @@ pub fn warn_of_edited_model(folder: &Path) -> Result<(), Failure> {
     let model = read_model(&path)?;
     if graph(&model).is_none_or(|model| graph(&stored.task.model) != Some(model)) {
         warning!(
-            "{} is not the model of case.json, which is what runs. To run this model, give it to `twinfer check` with --inputs {}",
+            "{} is not the model of the case in its folder, which is what runs. To run this model, give it to `twinfer check` with --inputs {}",
             path.display(),
             folder.display()
         );

@@ -63,10 +63,16 @@ fn typed_data(dtype: DataType, proto: &TensorProto) -> TensorData {
 impl Tensor {
     /// The tensor of a serialized `TensorProto`: what the data files of ONNX's backend tests hold.
     pub fn decode_proto(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode_named_proto(bytes).map(|(_, tensor)| tensor)
+    }
+
+    /// As [`decode_proto`](Self::decode_proto), with the name that the `TensorProto` gives the tensor, which may be empty.
+    pub fn decode_named_proto(bytes: &[u8]) -> Result<(String, Self), DecodeError> {
         if bytes.len() > MAX_MODEL_BYTES {
             return Err(DecodeError::TooLarge(bytes.len()));
         }
-        tensor(TensorProto::decode(bytes)?)
+        let proto = TensorProto::decode(bytes)?;
+        Ok((proto.name.clone(), tensor(proto)?))
     }
 
     /// The serialized `TensorProto` of this tensor, named `name`.

@@ -1,7 +1,7 @@
 use twinfer_case::{
     Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
 };
-use twinfer_checks::{Evaluated, References};
+use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
 
 use crate::{
@@ -28,11 +28,9 @@ pub struct Subject<'a> {
     pub is_wrong: bool,
     /// When segments are run as models of their own, if the variant returns no values inside the graph.
     pub cutting: Cutting<'a>,
-    /// How many of the wrong segments behind the first are looked into.
+    /// How many of the wrong segments behind the first are looked into. If it is none, wrong segments need not account for
+    /// [what the model shows](Examination::unaccounted) either.
     pub looked_into: usize,
-    /// What golden computes for the model, if wrong segments are to account for [what the model shows](Examination::unaccounted); nothing if
-    /// golden does not support it, and then only for what it shows at each of them.
-    pub references: Option<&'a References>,
 }
 
 /// When segments are run as models of their own.
@@ -373,9 +371,8 @@ impl<'a, E> Examiner<'a, '_, E> {
 
     /// Whether a segment that is wrong as a model of its own is wrong in the same way inside the whole model; true if that is not asked.
     fn accounts(&self, alone: &Evaluated, in_place: &Evaluated) -> bool {
-        let Evaluated { encoded, references, observation, .. } = alone;
-        self.subject.references.is_none()
-            || accounts(observation, &in_place.observation, &encoded.task.model, references)
+        self.subject.looked_into == 0
+            || accounts(&alone.observation, &in_place.observation, &alone.encoded.task, self.arithmetic)
     }
 
     /// Runs a wrong segment as a model of its own. If it is wrong in another way there, both are found.
@@ -443,9 +440,9 @@ impl<'a, E> Examiner<'a, '_, E> {
 
     /// Notes whether the outputs that the segments `composed` are those of the whole model; if `None`, nothing can be said.
     fn account_with(&mut self, composed: Option<&Observation>) {
-        let Subject { task, observation, is_wrong, references, .. } = self.subject;
-        if let (true, Some(references), Some(composed)) = (is_wrong, references, composed)
-            && !accounts(composed, observation, &task.model, references)
+        let Subject { task, observation, .. } = self.subject;
+        if self.subject.is_to_be_accounted_for()
+            && composed.is_some_and(|composed| !accounts(composed, observation, task, self.arithmetic))
         {
             self.unaccounted = Some(self.structure.whole());
         }
@@ -564,7 +561,7 @@ impl<'a, E> Examiner<'a, '_, E> {
 impl Subject<'_> {
     /// Whether wrong segments are to account for outputs that are wrong.
     const fn is_to_be_accounted_for(&self) -> bool {
-        self.is_wrong && self.references.is_some()
+        self.is_wrong && self.looked_into > 0
     }
 }
 

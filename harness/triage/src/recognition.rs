@@ -260,6 +260,33 @@ mod tests {
         assert_eq!(recognized(&[small, negated.clone()], &negated), Recognized::Known, "both were adopted");
     }
 
+    /// What single nodes do not account for is another bug than theirs, as is what shows at a node only inside the model.
+    #[test]
+    fn finding_that_shows_under_other_conditions_is_new() {
+        let shown = |shown: Shown, nodes: &[&str]| {
+            let mut finding = finding(&[], &nodes[..1]);
+            let culprit = finding.divergences[0].culprit.as_mut().expect("a culprit");
+            (culprit.shown, culprit.nodes) = (shown, nodes.iter().map(|name| node(name)).collect());
+            finding
+        };
+        let recognized = |known: &Finding, found: &Finding| {
+            let places: BTreeSet<Place> = first_place(found).into_iter().collect();
+            Recognition::new([found], std::slice::from_ref(known), &[], &[]).recognize(found, &places)
+        };
+        let (alone, in_place) = (shown(Shown::Alone, &["c3"]), shown(Shown::InPlace, &["c3"]));
+        let (whole, other) = (shown(Shown::Whole, &["c3", "c4"]), shown(Shown::Whole, &["c3", "c5"]));
+        for (known, found, expected) in [
+            (&alone, &whole, Recognized::Otherwise),
+            (&alone, &in_place, Recognized::Otherwise),
+            (&other, &whole, Recognized::Otherwise),
+            (&whole, &whole, Recognized::Known),
+            (&in_place, &in_place, Recognized::Known),
+            (&in_place, &alone, Recognized::Known),
+        ] {
+            assert_eq!(recognized(known, found), expected);
+        }
+    }
+
     #[test]
     fn two_known_mistakes_at_once_are_known() {
         let of = |mutant: &str| Finding { diagnosis: vec![mutant.to_owned()], ..finding(&[mutant], &["c3"]) };

@@ -102,7 +102,6 @@ impl Scrutiny {
                 Self::Rounded => Cutting::Always,
             },
             looked_into: if asks_why { LOOKED_INTO } else { 0 },
-            references: asks_why.then_some(&evaluated.references),
         };
         let examination = examine(subject, observe)?;
         let explains = |found: &Found| found.explanation_of(evaluated.divergences()).is_some();

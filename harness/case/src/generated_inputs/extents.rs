@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_onnx::{Dim, Graph, Node, Op, Rule, RuleViolation, ValueInfo, infer_shapes};
 
-use super::UnfitModel;
+use super::unfit_model::UnfitModel;
 
 /// Extents that are tried, in order, for a symbolic dimension without a given extent.
 const EXTENTS: [usize; 6] = [2, 4, 8, 16, 32, 64];

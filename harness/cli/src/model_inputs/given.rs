@@ -16,6 +16,8 @@ use crate::Failure;
 
 /// The prefix of a tensor that is named by the place of its input.
 const PLACE: &str = "input_";
+/// The prefix of the names that `numpy.savez` gives arrays without one.
+const UNNAMED: &str = "arr_";
 /// The prefix of the files with expected outputs in the tests of ONNX.
 const OUTPUT: &str = "output_";
 
@@ -71,8 +73,9 @@ fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, St
         for path in files(set)? {
             let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
             let is_output = name.starts_with(OUTPUT) && inputs.iter().all(|input| input.name != name);
-            if !is_output && let Some(tensor) = tensor(&path)? {
-                tensors.push((name.to_owned(), tensor));
+            if !is_output && let Some((own_name, tensor)) = tensor(&path)? {
+                let own_name = own_name.filter(|own| inputs.iter().any(|input| input.name == *own));
+                tensors.push((own_name.unwrap_or_else(|| name.to_owned()), tensor));
             }
         }
         return Ok(tensors);
@@ -81,18 +84,25 @@ fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, St
         return numpy::arrays(&bytes(set)?);
     }
     match (tensor(set)?, inputs) {
-        (Some(tensor), [only]) => Ok(vec![(only.name.clone(), tensor)]),
+        (Some((_, tensor)), [only]) => Ok(vec![(only.name.clone(), tensor)]),
         (Some(_), _) => Err(format!("it holds one tensor, and the model has {} inputs", inputs.len())),
         (None, _) => Err("give an .npz file, or a folder with an .npy or .pb file for each input".to_owned()),
     }
 }
 
-/// The tensor in a file; `None` if it is of another kind.
-fn tensor(path: &Path) -> Result<Option<Tensor>, String> {
-    let named = |reason: String| format!("{}: {reason}", path.file_name().unwrap_or_default().display());
+/// The tensor in a file, with the name that the file gives it, if it does; `None` if the file is of another kind.
+fn tensor(path: &Path) -> Result<Option<(Option<String>, Tensor)>, String> {
+    let file = path.file_name().unwrap_or_default().display();
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => numpy::array(&bytes(path)?).map(Some).map_err(named),
-        Some("pb") => Tensor::decode_proto(&bytes(path)?).map(Some).map_err(|error| named(error.to_string())),
+        Some("npy") => {
+            let array = numpy::array(&bytes(path)?).map_err(|reason| format!("{file}: {reason}"))?;
+            Ok(Some((None, array)))
+        }
+        Some("pb") => {
+            let named = Tensor::decode_named_proto(&bytes(path)?);
+            let (name, tensor) = named.map_err(|error| format!("{file} is no TensorProto: {error}"))?;
+            Ok(Some((Some(name), tensor)))
+        }
         _ => Ok(None),
     }
 }
@@ -100,6 +110,9 @@ fn tensor(path: &Path) -> Result<Option<Tensor>, String> {
 /// The contents of a file that is no larger than a model may be.
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let unreadable = |error| format!("cannot read {}: {error}", path.display());
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(format!("{} is no regular file", path.display()));
+    }
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(MAX_MODEL_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -117,7 +130,13 @@ fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<
         let by_place = || name.strip_prefix(PLACE)?.parse::<usize>().ok();
         let place = by_name.or_else(by_place).and_then(|place| places.get_mut(place));
         let Some(place) = place else {
-            return Err(format!("the model has no input {name:?}: it has {}", listed(inputs.iter())));
+            let inputs = listed(inputs.iter());
+            return Err(match name.strip_prefix(UNNAMED).filter(|number| number.parse::<u64>().is_ok()) {
+                Some(_) => format!(
+                    "the array {name:?} has no name: give savez the names of the inputs, {inputs}, as keywords"
+                ),
+                None => format!("the model has no input {name:?}: it has {inputs}"),
+            });
         };
         if place.replace(tensor).is_some() {
             return Err(format!("{name:?} is given twice"));
@@ -149,20 +168,28 @@ fn check<'a>(
         return Err(format!("{name:?} has no elements"));
     }
     let Some(dims) = &input.shape else { return Ok(()) };
-    let fits = |(dim, extent): (&'a Dim, &usize)| match dim {
-        Dim::Fixed(declared) => declared == extent,
-        Dim::Symbolic(symbol) if symbol.is_empty() => true,
-        Dim::Symbolic(symbol) => extents.entry(symbol).or_insert(*extent) == extent,
-    };
-    if dims.len() == tensor.shape.len() && dims.iter().zip(&tensor.shape).all(fits) {
-        return Ok(());
-    }
     let declared: Vec<_> = dims.iter().map(Dim::to_string).collect();
-    Err(format!(
+    let refusal = format!(
         "{name:?} has the shape {:?}, and the model declares [{}]",
         tensor.shape,
         declared.join(", ")
-    ))
+    );
+    if dims.len() != tensor.shape.len() {
+        return Err(refusal);
+    }
+    for (dim, extent) in dims.iter().zip(&tensor.shape) {
+        match dim {
+            Dim::Fixed(fixed) if fixed != extent => return Err(refusal),
+            Dim::Symbolic(symbol) if !symbol.is_empty() => {
+                let known = *extents.entry(symbol).or_insert(*extent);
+                if known != *extent {
+                    return Err(format!("{refusal}, where {symbol} is {known} already"));
+                }
+            }
+            Dim::Fixed(_) | Dim::Symbolic(_) => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -184,7 +211,7 @@ mod tests {
     fn given(tensors: &[(&str, &[usize])], inputs: &[ValueInfo]) -> Result<Vec<Vec<usize>>, String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, shape) in tensors {
-            fs::write(folder.path().join(format!("{name}.pb")), zeros(shape).encode_proto(name)).unwrap();
+            fs::write(folder.path().join(format!("{name}.pb")), zeros(shape).encode_proto("")).unwrap();
         }
         let shape = |source: TensorSource| match source {
             TensorSource::Data(tensor) => tensor.shape,
@@ -202,6 +229,18 @@ mod tests {
             given(&[("input_0", &[3, 2]), ("input_1", &[3]), ("output_0", &[9])], &inputs),
             Ok(expected)
         );
+    }
+
+    /// ONNX's own tests number inputs by place, and tensors know their names.
+    #[test]
+    fn tensor_goes_to_the_input_that_it_names() {
+        let inputs = [input("input_1", &["2"]), input("input_0", &["3"])];
+        let folder = tempfile::tempdir().unwrap();
+        for (place, input) in inputs.iter().enumerate() {
+            let bytes = zeros(&[2 + place]).encode_proto(&input.name);
+            fs::write(folder.path().join(format!("input_{place}.pb")), bytes).unwrap();
+        }
+        assert!(run(folder.path(), &inputs).is_ok());
     }
 
     #[test]
@@ -222,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             refused(&[("x", &[3, 2]), ("y", &[4])]),
-            r#""y" has the shape [4], and the model declares [N]"#
+            r#""y" has the shape [4], and the model declares [N], where N is 3 already"#
         );
         assert_eq!(refused(&[("x", &[0, 2]), ("y", &[0])]), r#""x" has no elements"#);
     }

@@ -16,16 +16,7 @@ pub fn judge_with(
 ) -> Result<Vec<Found>, WorkerError> {
     let is_wrong = !record.verdict.divergences().is_empty();
     let cutting = Cutting::Always;
-    let subject = Subject {
-        info: workers.info(),
-        graph,
-        task,
-        observation,
-        is_wrong,
-        cutting,
-        looked_into,
-        references: Some(&[]),
-    };
+    let subject = Subject { info: workers.info(), graph, task, observation, is_wrong, cutting, looked_into };
     let examination = examine(subject, observe)?;
     let mut judgement = Judgement {
         verdict: record.verdict.clone(),

@@ -40,7 +40,7 @@ pub fn recognize(
             Recognized::New => {}
             Recognized::Known => _ = recognized.insert(found.slug.clone()),
             Recognized::Otherwise => note!(
-                "{} has the name of a known finding, but a different explanation or a much larger error, so it counts as new. If it is the same bug, run `twinfer adopt` on it to make this known too",
+                "{} has the name of a known finding, but a different explanation, a much larger error, or an error that shows under other conditions, so it counts as new. If it is the same bug, run `twinfer adopt` on it to make this known too",
                 found.slug
             ),
             Recognized::Elsewhere(places) => note_resemblance(&found.slug, &places),
