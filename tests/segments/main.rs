@@ -112,11 +112,15 @@ fn wrong_segments_behind_the_culprit_are_named() {
     }
 }
 
+fn has_several_convolutions(graph: &Graph) -> bool {
+    graph.nodes.iter().filter(|node| node.op.is_convolution()).count() > 1
+}
+
 /// As a backend that flips the kernel of a convolution and, in models with several convolutions, that of another one.
 fn flipping_more_in_models_of_several(graph: Graph, one: usize, other: usize) -> Graph {
-    let convolutions = graph.nodes.iter().filter(|node| node.op.is_convolution()).count();
+    let has_several = has_several_convolutions(&graph);
     let graph = Error::FlippedKernel.plant(graph, one);
-    if convolutions > 1 { Error::FlippedKernel.plant(graph, other) } else { graph }
+    if has_several { Error::FlippedKernel.plant(graph, other) } else { graph }
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn segment_that_is_wrong_in_another_way_inside_the_model_is_found_twice() {
         let graph = PartialGraph::from(&case.graph);
         let wrong = |task: &Task| {
             changed(task, |graph| {
-                let has_several = graph.nodes.iter().filter(|node| node.op.is_convolution()).count() > 1;
+                let has_several = has_several_convolutions(&graph);
                 let graph = Error::FlippedKernel.plant(graph, 2);
                 if has_several { Error::ZeroedBias.plant(graph, 2) } else { graph }
             })

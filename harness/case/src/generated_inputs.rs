@@ -57,7 +57,7 @@ impl GeneratedInputs {
     ///
     /// # Errors
     ///
-    /// Those of [`runs`](Self::runs).
+    /// As [`runs`](Self::runs).
     pub fn runs_of_each_kind(&self, graph: &Graph) -> Result<Vec<Run>, UnfitModel> {
         let is_quantized = ranges(&graph.inputs, &PartialGraph::from(graph)).iter().any(Option::is_some);
         self.runs(graph, if is_quantized { 4 } else { 2 })

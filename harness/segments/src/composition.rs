@@ -10,11 +10,11 @@
 
 use twinfer_case::{Arithmetic, Observation, Task};
 use twinfer_checks::{OutputSource, outputs_agree};
-use twinfer_golden::{Reference, evaluate_as, evaluate_rounding_randomly};
+use twinfer_golden::Reference;
 use twinfer_onnx::{Graph, Interface, Tensor};
 
-/// Evaluations with random rounding that show how far results lie apart.
-const SAMPLES: u64 = 4;
+use crate::random_rounding::RandomlyRounded;
+
 /// How many times as far two runs may be apart.
 const FACTOR: f64 = 8.0;
 
@@ -42,34 +42,23 @@ fn is_likely(
         return Some(false);
     }
     for ((inputs, one), other) in task.runs.iter().zip(&one.runs).zip(&other.runs) {
-        let exact = evaluate_as(graph, inputs, arithmetic, &[]).ok()?.outputs;
-        let spread = spread(graph, inputs, &exact, arithmetic, task.hash.number())?;
-        let mut outputs = exact.iter().zip(&spread).zip(&one.outputs).zip(&other.outputs);
-        if !outputs.all(|(((exact, spread), one), other)| is_within(exact, *spread, one, other)) {
+        let rounded = RandomlyRounded::of(graph, inputs, arithmetic, task.hash.number())?;
+        let mut outputs = rounded.exact.iter().zip(spread(&rounded)).zip(&one.outputs).zip(&other.outputs);
+        if !outputs.all(|(((exact, spread), one), other)| is_within(exact, spread, one, other)) {
             return Some(false);
         }
     }
     Some(true)
 }
 
-/// The largest distance of an element from its exact value with random rounding, for each output; `None` if golden cannot tell.
-fn spread(
-    graph: &Graph,
-    inputs: &[Tensor],
-    exact: &[Reference],
-    arithmetic: Arithmetic,
-    seed: u64,
-) -> Option<Vec<f64>> {
-    let mut spread = vec![0.0_f64; exact.len()];
-    for sample in 0..SAMPLES {
-        let sample = evaluate_rounding_randomly(graph, inputs, arithmetic, seed.wrapping_add(sample)).ok()?;
-        for ((spread, exact), sample) in spread.iter_mut().zip(exact).zip(&sample.outputs) {
-            let distances =
-                exact.values.iter().zip(&sample.values).map(|(exact, sample)| (exact - sample).abs());
-            *spread = distances.fold(*spread, f64::max);
-        }
-    }
-    Some(spread)
+/// The largest distance of an element from its exact value with random rounding, for each output.
+fn spread(rounded: &RandomlyRounded) -> Vec<f64> {
+    let distance = |(output, exact): (usize, &Reference)| {
+        let samples = rounded.samples.iter().filter_map(|sample| sample.outputs.get(output));
+        let numbers = samples.flat_map(|sample| exact.values.iter().zip(&sample.values));
+        numbers.map(|(exact, sample)| (exact - sample).abs()).fold(0.0, f64::max)
+    };
+    rounded.exact.iter().enumerate().map(distance).collect()
 }
 
 fn is_within(exact: &Reference, spread: f64, one: &Tensor, other: &Tensor) -> bool {

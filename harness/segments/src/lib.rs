@@ -19,6 +19,7 @@ mod conclusion;
 mod coverage;
 mod examination;
 mod exposure;
+mod random_rounding;
 mod segment;
 mod structure;
 mod suspicion;

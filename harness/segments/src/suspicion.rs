@@ -2,12 +2,12 @@
 //! accuses.
 
 use twinfer_case::{Observation, Task, VariantInfo};
-use twinfer_golden::{Arithmetic, Reference, evaluate_as, evaluate_rounding_randomly};
+use twinfer_golden::{Arithmetic, Reference};
 use twinfer_onnx::{Graph, Op, Tensor};
 
-/// Evaluations with random rounding that show how far results lie apart.
-const SAMPLES: u64 = 4;
-/// How many times as far as these an output may be off without being suspicious.
+use crate::random_rounding::RandomlyRounded;
+
+/// How many times as far as evaluations with random rounding an output may be off without being suspicious.
 const FACTOR: f64 = 4.0;
 
 /// Whether an output of `graph` is suspicious. What golden cannot tell is suspicious, and so is every graph with quantizers: one value
@@ -31,10 +31,9 @@ fn is_run_suspicious(
     (inputs, outputs): (&[Tensor], &[Tensor]),
     seed: u64,
 ) -> Option<bool> {
-    let exact = evaluate_as(graph, inputs, arithmetic, &[]).ok()?.outputs;
+    let RandomlyRounded { exact, samples } = RandomlyRounded::of(graph, inputs, arithmetic, seed)?;
     let mut likely = vec![0.0_f64; exact.len()];
-    for sample in 0..SAMPLES {
-        let sample = evaluate_rounding_randomly(graph, inputs, arithmetic, seed.wrapping_add(sample)).ok()?;
+    for sample in &samples {
         for ((likely, exact), sample) in likely.iter_mut().zip(&exact).zip(&sample.outputs) {
             *likely = likely.max(distance(exact, &sample.values)?);
         }

@@ -31,7 +31,7 @@ pub enum UnfitModel {
     NoSuchDimension {
         /// The dimension.
         name: String,
-        /// Those that the inputs have.
+        /// The symbolic dimensions of the inputs.
         known: Vec<String>,
     },
 }

@@ -2,12 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Run, TensorSource};
+use twinfer_case::{Run, TensorSource, read_file};
 use twinfer_onnx::{Dim, MAX_MODEL_BYTES, Tensor, ValueInfo};
 use twinfer_store::data_sets;
 
@@ -107,19 +106,9 @@ fn tensor(path: &Path) -> Result<Option<(Option<String>, Tensor)>, String> {
     }
 }
 
-/// The contents of a file that is no larger than a model may be.
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let unreadable = |error| format!("cannot read {}: {error}", path.display());
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(format!("{} is no regular file", path.display()));
-    }
-    let file = File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_MODEL_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > MAX_MODEL_BYTES {
-        return Err(format!("{} is larger than {} MiB", path.display(), MAX_MODEL_BYTES >> 20));
-    }
-    Ok(bytes)
+    read_file(path, MAX_MODEL_BYTES as u64)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 /// The tensors in the order of the inputs, which name them, or whose places do: `input_0`.
@@ -133,7 +122,7 @@ fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<
             let inputs = listed(inputs.iter());
             return Err(match name.strip_prefix(UNNAMED).filter(|number| number.parse::<u64>().is_ok()) {
                 Some(_) => format!(
-                    "the array {name:?} has no name: give savez the names of the inputs, {inputs}, as keywords"
+                    "{name:?} is what NumPy calls an array without a name: the model has {inputs}, so save it as numpy.savez(path, NAME=array)"
                 ),
                 None => format!("the model has no input {name:?}: it has {inputs}"),
             });
