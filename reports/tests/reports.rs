@@ -571,7 +571,8 @@ fn cases_that_stay_open_say_why() {
     assert!(Format::Terminal.render(&report).contains("1 not investigated (time budget exhausted)"));
     let conv3 = NamedNode::new("conv3", "Conv", "");
     let (nodes, inputs, output) = (vec![conv3], vec!["x".to_owned()], "y".to_owned());
-    let culprit = Culprit { nodes, inputs, output, shown: Shown::InPlace, behind: Vec::new() };
+    let culprit =
+        Culprit { nodes, inputs, output, shown: Shown::InPlace, difference: None, behind: Vec::new() };
     let place = OpenPlace { culprit, detail: "value \"y\": 2 of 4 elements differ".to_owned(), cases: 1 };
     report.summary.variants[0].open_at.push(place);
     for format in [Format::Terminal, Format::Markdown, Format::Html, Format::Junit] {

@@ -247,7 +247,7 @@ fn with_bugs(model: &TempDir, bugs: &str) -> Option<String> {
     Some(format!("external:sh {}", script.display()))
 }
 
-/// A finding that nothing explains is known at its node. At another node it is new, until it is adopted too.
+/// A finding that nothing explains is known at its nodes, with errors of the size known there. At another node it is new, until it is adopted too.
 #[test]
 fn unexplained_error_is_known_at_its_node_only() {
     for activation in ["Relu", "Tanh"] {
@@ -284,6 +284,10 @@ fn unexplained_error_is_known_at_its_node_only() {
         adopt();
         let all = checked(both).unwrap();
         assert_eq!(all.code, Some(0), "{}", all.shown());
+        let larger = checked("negated@conv1+last-position-zero@conv5").unwrap();
+        assert_eq!(larger.code, Some(1), "{}", larger.shown());
+        let words = r#"resembles a known finding, but its error is much larger at these nodes: "conv5""#;
+        assert!(larger.stderr.contains(words), "{}", larger.shown());
     }
 }
 

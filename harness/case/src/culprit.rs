@@ -6,7 +6,7 @@ use crate::Blindness;
 
 /// Where a model goes wrong: the first segment between observed values whose output is wrong, given its inputs as the backend
 /// itself computed them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Culprit {
     /// The nodes of the segment, in the graph's order.
     pub nodes: Vec<NamedNode>,
@@ -16,6 +16,9 @@ pub struct Culprit {
     pub output: String,
     /// Under which conditions the segment is wrong.
     pub shown: Shown,
+    /// The largest difference of the value from golden's; `None` if the shapes differ or a difference is not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
     /// The segments behind it that are wrong too, each given its inputs as the backend itself computed them, or as golden does for a backend
     /// that returns no values inside the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -23,12 +26,15 @@ pub struct Culprit {
 }
 
 /// A segment behind the culprit that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrongSegment {
     /// The nodes of the segment, in the graph's order.
     pub nodes: Vec<NamedNode>,
     /// The name of the value that is wrong.
     pub output: String,
+    /// As [`Culprit::difference`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
 }
 
 /// A node by its names.
@@ -125,11 +131,25 @@ impl Culprit {
         self.nodes.contains(node)
     }
 
+    /// Whether both are the same segment under the same conditions.
+    pub fn is_segment_of(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+            && self.inputs == other.inputs
+            && self.output == other.output
+            && self.shown == other.shown
+    }
+
     /// Where each wrong segment is, the culprit first: the names of its nodes without the quantizers around them, or those of their outputs where
     /// nodes have none.
     pub fn places(&self) -> impl Iterator<Item = BTreeSet<&str>> {
-        let behind = self.behind.iter().map(|segment| place(&segment.nodes, &segment.output));
-        iter::once(place(&self.nodes, &self.output)).chain(behind)
+        self.differences().map(|(place, _)| place)
+    }
+
+    /// The [places](Self::places), each with the largest difference there.
+    pub fn differences(&self) -> impl Iterator<Item = (BTreeSet<&str>, Option<f64>)> {
+        let behind = self.behind.iter();
+        let behind = behind.map(|segment| (place(&segment.nodes, &segment.output), segment.difference));
+        iter::once((place(&self.nodes, &self.output), self.difference)).chain(behind)
     }
 }
 
@@ -223,13 +243,14 @@ mod tests {
             NamedNode::new("", "Conv", "c6"),
             NamedNode::new("relu6", "Relu", "r6"),
         ];
-        let behind = WrongSegment { nodes, output: "r6".to_owned() };
+        let behind = WrongSegment { nodes, output: "r6".to_owned(), difference: None };
         assert_eq!(behind.to_string(), r#"Conv that computes "c6" + "relu6" (Relu)"#);
         let culprit = Culprit {
             nodes: vec![NamedNode::new("", "Conv", "c3")],
             inputs: Vec::new(),
             output: "c3".to_owned(),
             shown: Shown::Alone,
+            difference: None,
             behind: vec![behind],
         };
         let places: Vec<_> = culprit.places().collect();

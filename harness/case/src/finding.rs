@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,10 @@ pub struct Finding {
     /// outputs if no segment is to blame, sorted. Empty if no model was checked, and if something explains the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_at: Vec<String>,
+    /// The largest difference from golden at each of these places. One may be missing: a shape differed there, a difference was not finite, or no
+    /// segment is to blame.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub differences: BTreeMap<String, f64>,
     /// A variant that shows the finding and shows it no more with fewer options, found by leaving them out; `None` if nobody tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewest_options: Option<Variant>,
@@ -210,6 +214,39 @@ impl Finding {
         listed.chain(culprits.flat_map(Culprit::places).flatten()).collect()
     }
 
+    /// Whether it lists a place by one of its names.
+    pub fn is_wrong_at(&self, place: &BTreeSet<String>) -> bool {
+        let listed = self.places();
+        place.iter().any(|name| listed.contains(name.as_str()))
+    }
+
+    /// Whether `difference` is [much](MUCH_LARGER) larger than what the finding lists for this place, as far as both are known.
+    pub fn is_much_smaller_at(&self, place: &BTreeSet<String>, difference: Option<f64>) -> bool {
+        let listed = place.iter().filter_map(|name| self.differences.get(name)).copied();
+        let largest = listed.reduce(f64::max);
+        largest.zip(difference).is_some_and(|(largest, difference)| difference > MUCH_LARGER * largest)
+    }
+
+    /// Lists places where the model is wrong by their names, each with the largest difference there.
+    pub fn list_places(&mut self, places: impl IntoIterator<Item = (String, Option<f64>)>) {
+        let mut names: BTreeSet<_> = self.wrong_at.drain(..).collect();
+        for (name, difference) in places {
+            if let Some(difference) = difference {
+                let largest = self.differences.entry(name.clone()).or_insert(difference);
+                *largest = largest.max(difference);
+            }
+            names.insert(name);
+        }
+        self.wrong_at = names.into_iter().collect();
+    }
+
+    /// Lists the [places](Self::places) of this finding and of `other`.
+    pub fn list_places_of(&mut self, other: &Self) {
+        let own: Vec<_> = self.places().into_iter().map(|name| (name.to_owned(), None)).collect();
+        let listed = |name: &str| (name.to_owned(), other.differences.get(name).copied());
+        self.list_places(own.into_iter().chain(other.places().into_iter().map(listed)));
+    }
+
     /// Whether `variant` showed the finding.
     pub fn is_seen_in(&self, variant: &Variant) -> bool {
         self.seen_in.iter().any(|seen| seen.variant == *variant)
@@ -246,8 +283,6 @@ pub struct CaseSize {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::{Circumstance, Ending, ReproducingMutant};
 
@@ -344,6 +379,22 @@ mod tests {
         let by_state = finding(Kind::StateDependent, &["DequantizeLinear"], &[&rejected, &crashed]);
         assert!(finding(Kind::RejectsValid, &["DequantizeLinear"], &[&rejected]).is_outcome_of(&by_state));
         assert!(!larger.is_outcome_of(&by_state), "it may show for another reason");
+    }
+
+    #[test]
+    fn places_are_listed_with_the_largest_difference() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let finding = |places: &[(&str, Option<f64>)]| {
+            let mut finding: Finding = serde_json::from_str(stored).unwrap();
+            finding.list_places(places.iter().map(|(name, difference)| ((*name).to_owned(), *difference)));
+            finding
+        };
+        let mut listed = finding(&[("c5", Some(0.1)), ("c3", Some(2.0)), ("c5", Some(0.4)), ("y", None)]);
+        listed.list_places_of(&finding(&[("c3", Some(1.0)), ("c7", Some(3.0))]));
+        assert_eq!(listed.wrong_at, ["c3", "c5", "c7", "y"]);
+        let differences = [("c3", 2.0), ("c5", 0.4), ("c7", 3.0)];
+        assert_eq!(listed.differences, differences.map(|(name, size)| (name.to_owned(), size)).into());
     }
 
     #[test]

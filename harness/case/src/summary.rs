@@ -154,7 +154,7 @@ pub struct VariantSummary {
 }
 
 /// A place at which cases that were not investigated are wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenPlace {
     /// The first segment that is wrong there.
     pub culprit: Culprit,
@@ -312,7 +312,7 @@ impl VariantSummary {
         let Some((lead, culprit)) = divergences.find_map(|one| Some((one, one.culprit.as_ref()?))) else {
             return;
         };
-        if let Some(place) = self.open_at.iter_mut().find(|place| place.culprit == *culprit) {
+        if let Some(place) = self.open_at.iter_mut().find(|place| place.culprit.is_segment_of(culprit)) {
             place.cases += 1;
         } else if self.open_at.len() < MAX_PLACES {
             let culprit = culprit.clone();

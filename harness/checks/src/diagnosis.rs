@@ -12,9 +12,10 @@ mod visibility;
 use twinfer_case::{Diagnosis, Kind, ReproducingMutant, Verdict};
 use twinfer_golden::Combination;
 
-use self::fit::{Fit, unexplained};
+use self::fit::Fit;
 pub use self::{
-    error_left::error_left, input::DiagnosisInput, prediction::Prediction, visibility::is_visible,
+    error_left::error_left, fit::largest_difference, input::DiagnosisInput, prediction::Prediction,
+    visibility::is_visible,
 };
 use crate::judge::Judgement;
 
@@ -51,7 +52,7 @@ fn diagnose(input: &DiagnosisInput<'_>) -> Diagnosis {
     Diagnosis {
         mutants: least.map(|combination| reproducing(*combination)).collect(),
         residual: closest.and_then(|closest| closest.residual),
-        unexplained: unexplained(input),
+        unexplained: largest_difference(input.references, input.observation),
     }
 }
 

@@ -52,7 +52,7 @@ mod values;
 
 pub use case_references::CaseReferences;
 pub use comparison::{Answer, Question, Refusals, judge_together, outputs_agree};
-pub use diagnosis::{Prediction, error_left, is_visible};
+pub use diagnosis::{Prediction, error_left, is_visible, largest_difference};
 pub use disagreement::disagreement;
 pub use evaluated::{Answers, Evaluated, record};
 pub use evidence::{Evidence, References, RunReference};

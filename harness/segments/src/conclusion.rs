@@ -184,7 +184,14 @@ mod tests {
         };
         let (nodes, inputs, output) = (Vec::new(), Vec::new(), String::new());
         Found {
-            culprit: Culprit { nodes, inputs, output, shown: Shown::Alone, behind: Vec::new() },
+            culprit: Culprit {
+                nodes,
+                inputs,
+                output,
+                shown: Shown::Alone,
+                difference: None,
+                behind: Vec::new(),
+            },
             evaluated: Evaluated {
                 encoded: EncodedCase::encode(case).expect("a small case"),
                 references: Vec::new().into(),

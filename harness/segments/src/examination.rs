@@ -1,5 +1,6 @@
 use twinfer_case::{
     Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
+    WrongSegment,
 };
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph, Tensor};
@@ -7,7 +8,7 @@ use twinfer_onnx::{Graph, PartialGraph, Tensor};
 use crate::{
     composition::accounts,
     coverage::{Coverage, not_observed},
-    segment::{Segment, SegmentCase, SegmentVerdict},
+    segment::{LargestDifference, Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
     suspicion::is_suspicious,
     values::Values,
@@ -119,6 +120,12 @@ struct Wrong<'a> {
     evaluated: Box<Evaluated>,
 }
 
+/// A segment behind that one that is wrong too.
+struct WrongBehind<'a> {
+    segment: Segment<'a>,
+    difference: LargestDifference,
+}
+
 impl<'a, E> Examiner<'a, '_, E> {
     fn search(&mut self) -> Result<Option<Found>, E> {
         let boundaries = self.structure.boundaries();
@@ -224,31 +231,36 @@ impl<'a, E> Examiner<'a, '_, E> {
         first: &Segment<'a>,
         ends: &[&'a str],
         values: &mut Values<'_>,
-    ) -> Vec<Segment<'a>> {
+    ) -> Vec<WrongBehind<'a>> {
         let behind = ends.iter().skip_while(|end| **end != first.output).skip(1);
         behind.filter_map(|end| self.wrong_undiagnosed(end, values)).collect()
     }
 
     /// The segment that ends at `end`, if it is wrong. Why is not asked.
-    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Segment<'a>> {
+    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<WrongBehind<'a>> {
         let (segment, case) = self.case_at(end, values)?;
         values.settle(end, case.dtype());
         let observed = self.observed_at(&segment, values)?;
-        let conforms = case.conforms(self.subject.info, self.arithmetic, &observed);
-        self.record_judgement(&segment, conforms).then_some(segment)
+        let verdict = case.compare(self.subject.info, self.arithmetic, &observed);
+        self.if_wrong(segment, verdict)
     }
 
     /// Finds the segments of `behind` that are wrong as models of their own or, if they are right so or wrong in another way, inside the whole model: each
     /// for another reason than `first` and those before it.
-    fn find_others(&mut self, first: &Found, behind: &[Segment<'a>], values: &Values<'_>) -> Result<(), E> {
-        for segment in behind.iter().take(self.subject.looked_into) {
+    fn find_others(
+        &mut self,
+        first: &Found,
+        behind: &[WrongBehind<'a>],
+        values: &Values<'_>,
+    ) -> Result<(), E> {
+        for WrongBehind { segment, .. } in behind.iter().take(self.subject.looked_into) {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
             let in_place = || self.found_in_place(segment, &case, values);
             let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
                 SegmentVerdict::Wrong(alone) => {
                     let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
-                    (Some(Found::alone(segment, *alone)), in_place)
+                    (Some(Found::alone(segment, Shown::Alone, *alone)), in_place)
                 }
                 SegmentVerdict::Conforms(_) => (None, in_place()),
                 SegmentVerdict::NotJudged(_) => (None, None),
@@ -273,10 +285,7 @@ impl<'a, E> Examiner<'a, '_, E> {
     ) -> Option<Found> {
         let observed = values.of(segment.output)?;
         match case.judge(self.subject.info, self.arithmetic, &observed) {
-            SegmentVerdict::Wrong(evaluated) => {
-                let culprit = segment.culprit(Shown::InPlace);
-                Some(Found { culprit, evaluated: *evaluated, stands_alone: false })
-            }
+            SegmentVerdict::Wrong(evaluated) => Some(Found::only_inside(segment, Shown::InPlace, *evaluated)),
             SegmentVerdict::Conforms(_) | SegmentVerdict::NotJudged(_) => None,
         }
     }
@@ -299,18 +308,21 @@ impl<'a, E> Examiner<'a, '_, E> {
         }
     }
 
-    /// Notes whether a segment was judged, and says if it does not conform.
-    fn record_judgement(&mut self, segment: &Segment<'a>, conforms: Result<bool, String>) -> bool {
-        match conforms {
-            Ok(conforms) => {
-                self.coverage.cover(segment);
-                !conforms
-            }
-            Err(reason) => {
-                self.coverage.miss(segment, &reason);
-                false
+    /// Notes whether a segment was judged. Gives it back if it is wrong.
+    fn if_wrong(
+        &mut self,
+        segment: Segment<'a>,
+        verdict: SegmentVerdict<LargestDifference>,
+    ) -> Option<WrongBehind<'a>> {
+        match verdict {
+            SegmentVerdict::Conforms(_) => self.coverage.cover(&segment),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(difference) => {
+                self.coverage.cover(&segment);
+                return Some(WrongBehind { segment, difference });
             }
         }
+        None
     }
 
     /// The part of a wrong segment that is wrong if the values inside it are observed too, with the wrong parts behind it; the whole segment if no
@@ -356,7 +368,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
-                return Ok(Some(Found::alone(&segment, *alone)));
+                return Ok(Some(Found::alone(&segment, Shown::Alone, *alone)));
             }
         }
         Ok(None)
@@ -382,18 +394,14 @@ impl<'a, E> Examiner<'a, '_, E> {
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
                 if !self.accounts(&alone, &evaluated) {
-                    self.add_other(Found::alone(&segment, *alone));
-                    return Ok(Found {
-                        culprit: segment.culprit(shown),
-                        evaluated: *evaluated,
-                        stands_alone: false,
-                    });
+                    self.add_other(Found::alone(&segment, Shown::Alone, *alone));
+                    return Ok(Found::only_inside(&segment, shown, *evaluated));
                 }
                 let shown = if shown == Shown::InPlace { Shown::Alone } else { shown };
-                return Ok(Found { culprit: segment.culprit(shown), evaluated: *alone, stands_alone: true });
+                return Ok(Found::alone(&segment, shown, *alone));
             }
         }
-        Ok(Found { culprit: segment.culprit(shown), evaluated: *evaluated, stands_alone: false })
+        Ok(Found::only_inside(&segment, shown, *evaluated))
     }
 
     /// Judges segments as models of their own, whose inputs golden computes.
@@ -475,7 +483,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
                 self.coverage.cover(&segment);
-                return Ok(Some((Found::alone(&segment, *evaluated), segment)));
+                return Ok(Some((Found::alone(&segment, Shown::Alone, *evaluated), segment)));
             }
         }
         Ok(None)
@@ -486,10 +494,10 @@ impl<'a, E> Examiner<'a, '_, E> {
         &mut self,
         end: &'a str,
         values: &mut Values<'a>,
-    ) -> Result<Option<Segment<'a>>, E> {
+    ) -> Result<Option<WrongBehind<'a>>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
-        let conforms = case.conforms_alone(self.subject.info, &observation);
-        Ok(self.record_judgement(&segment, conforms).then_some(segment))
+        let verdict = case.compare_alone(self.subject.info, &observation);
+        Ok(self.if_wrong(segment, verdict))
     }
 
     /// What the variant does with the segment that ends at `end` as a model of its own; `None` if there is none, which is noted. Adds what
@@ -572,15 +580,34 @@ fn only_outputs(observation: &Observation, runs: usize) -> Option<Vec<Tensor>> {
 }
 
 impl Found {
-    /// A segment that is wrong as a model of its own.
-    fn alone(segment: &Segment<'_>, evaluated: Evaluated) -> Self {
-        Self { culprit: segment.culprit(Shown::Alone), evaluated, stands_alone: true }
+    /// A segment that is wrong as a model of its own, and under these conditions in the whole model.
+    fn alone(segment: &Segment<'_>, shown: Shown, evaluated: Evaluated) -> Self {
+        let culprit = segment.culprit(shown, largest_difference(&evaluated));
+        Self { culprit, evaluated, stands_alone: true }
+    }
+
+    /// A segment that is wrong under these conditions in the whole model, and right as a model of its own.
+    fn only_inside(segment: &Segment<'_>, shown: Shown, evaluated: Evaluated) -> Self {
+        let culprit = segment.culprit(shown, largest_difference(&evaluated));
+        Self { culprit, evaluated, stands_alone: false }
     }
 
     /// It, with further wrong segments behind it.
-    fn with_behind(mut self, behind: &[Segment<'_>]) -> Self {
-        self.culprit.behind.extend(behind.iter().map(Segment::behind_culprit));
+    fn with_behind(mut self, behind: &[WrongBehind<'_>]) -> Self {
+        self.culprit.behind.extend(behind.iter().map(WrongBehind::named));
         self
+    }
+}
+
+fn largest_difference(evaluated: &Evaluated) -> LargestDifference {
+    twinfer_checks::largest_difference(&evaluated.references, &evaluated.observation)
+}
+
+impl WrongBehind<'_> {
+    /// The segment by its names.
+    fn named(&self) -> WrongSegment {
+        let Segment { output, .. } = self.segment;
+        WrongSegment { nodes: self.segment.names(), output: output.to_owned(), difference: self.difference }
     }
 }
 

@@ -74,7 +74,8 @@ mod tests {
     fn outputs_exposing(output: &str) -> Vec<Vec<String>> {
         let node = NamedNode::new("r0", "Relu", "a");
         let (nodes, inputs, output) = (vec![node], vec!["x".to_owned()], output.to_owned());
-        let culprit = Culprit { nodes, inputs, output, shown: Shown::InPlace, behind: Vec::new() };
+        let culprit =
+            Culprit { nodes, inputs, output, shown: Shown::InPlace, difference: None, behind: Vec::new() };
         let names = |encoded: Arc<EncodedCase>| {
             encoded.case.graph.outputs.iter().map(|output| output.name.clone()).collect()
         };

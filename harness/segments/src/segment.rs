@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use twinfer_case::{
     Algorithms, Arithmetic, Blindness, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation,
-    Outcome, Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict, WrongSegment,
+    Outcome, Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
 };
-use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, references};
+use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, largest_difference, references};
 use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{DataType, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
@@ -24,15 +24,18 @@ pub struct Segment<'g> {
     pub output: &'g str,
 }
 
-/// What golden says of a segment.
-pub enum SegmentVerdict {
+/// What golden says of a segment: that it is wrong in some way, if it is.
+pub enum SegmentVerdict<W> {
     /// It is right, as far as the comparison sees.
     Conforms(Option<Blindness>),
-    /// The segment as a case, with what diverges.
-    Wrong(Box<Evaluated>),
+    /// It is wrong.
+    Wrong(W),
     /// Why golden cannot tell.
     NotJudged(String),
 }
+
+/// The largest difference of a segment's output from golden's; `None` if the shapes differ or a difference is not finite.
+pub type LargestDifference = Option<f64>;
 
 /// A segment as a case, on the values that a backend computed for its inputs.
 pub struct SegmentCase {
@@ -48,20 +51,16 @@ impl<'g> Segment<'g> {
         values.filter(|name| *name != self.output)
     }
 
-    /// The segment by its names.
-    pub fn culprit(&self, shown: Shown) -> Culprit {
+    /// The segment by its names, wrong by this largest difference.
+    pub fn culprit(&self, shown: Shown, difference: Option<f64>) -> Culprit {
         Culprit {
             nodes: self.names(),
             inputs: self.inputs.iter().map(|&input| input.to_owned()).collect(),
             output: self.output.to_owned(),
             shown,
+            difference,
             behind: Vec::new(),
         }
-    }
-
-    /// The segment by its names, if it is wrong and not the first that is.
-    pub fn behind_culprit(&self) -> WrongSegment {
-        WrongSegment { nodes: self.names(), output: self.output.to_owned() }
     }
 
     pub fn names(&self) -> Vec<NamedNode> {
@@ -121,33 +120,41 @@ impl SegmentCase {
     }
 
     /// Judges `outputs`, the segment's output in every run, within the bound of the segment alone. The variant computed the inputs too.
-    pub fn judge(&self, info: &VariantInfo, arithmetic: Arithmetic, outputs: &[&Tensor]) -> SegmentVerdict {
-        let observation = observation_of(outputs);
-        match self.verdict(info, &observation, arithmetic, &self.computed) {
-            (Verdict::Conforms, blindness) => SegmentVerdict::Conforms(blindness),
-            (Verdict::Diverges(_), _) => self.judge_observation(info, observation),
-            (other, _) => SegmentVerdict::NotJudged(reason_not_judged(&other)),
-        }
-    }
-
-    /// Whether `outputs` are right in the same sense, without a diagnosis; an error says why golden cannot tell.
-    pub fn conforms(
+    pub fn judge(
         &self,
         info: &VariantInfo,
         arithmetic: Arithmetic,
         outputs: &[&Tensor],
-    ) -> Result<bool, String> {
-        is_conforming(self.verdict(info, &observation_of(outputs), arithmetic, &self.computed).0)
+    ) -> SegmentVerdict<Box<Evaluated>> {
+        let observation = observation_of(outputs);
+        match self.verdict(info, &observation, arithmetic, &self.computed) {
+            SegmentVerdict::Conforms(blindness) => SegmentVerdict::Conforms(blindness),
+            SegmentVerdict::Wrong(_) => self.judge_observation(info, observation),
+            SegmentVerdict::NotJudged(reason) => SegmentVerdict::NotJudged(reason),
+        }
     }
 
-    /// Whether what a backend did with the segment as a model of its own is right, without a diagnosis; an error says why golden
-    /// cannot tell.
-    pub fn conforms_alone(&self, info: &VariantInfo, observation: &Observation) -> Result<bool, String> {
+    /// Judges `outputs` in the same sense, without a diagnosis.
+    pub fn compare(
+        &self,
+        info: &VariantInfo,
+        arithmetic: Arithmetic,
+        outputs: &[&Tensor],
+    ) -> SegmentVerdict<LargestDifference> {
+        self.verdict(info, &observation_of(outputs), arithmetic, &self.computed)
+    }
+
+    /// Judges what a backend did with the segment as a model of its own, without a diagnosis.
+    pub fn compare_alone(
+        &self,
+        info: &VariantInfo,
+        observation: &Observation,
+    ) -> SegmentVerdict<LargestDifference> {
         let arithmetic = observation.arithmetic(info.description.arithmetic);
-        is_conforming(self.verdict(info, observation, arithmetic, &vec![false; self.computed.len()]).0)
+        self.verdict(info, observation, arithmetic, &vec![false; self.computed.len()])
     }
 
-    /// The verdict on an observation, given inputs of which the variant computed those that are `computed`, and what the comparison cannot see.
+    /// The verdict on an observation, given inputs of which the variant computed those that are `computed`.
     ///
     /// As for whole cases, what is wrong by the bounds of direct algorithms is judged by those of all that `arithmetic` allows.
     fn verdict(
@@ -156,7 +163,7 @@ impl SegmentCase {
         observation: &Observation,
         arithmetic: Arithmetic,
         computed: &[bool],
-    ) -> (Verdict, Option<Blindness>) {
+    ) -> SegmentVerdict<LargestDifference> {
         let Case { graph, request, .. } = &self.encoded.case;
         let by = |arithmetic: Arithmetic| {
             let arithmetic = arithmetic.for_request(request);
@@ -171,16 +178,24 @@ impl SegmentCase {
                 repeat: None,
                 fresh: None,
             };
-            (judge(&evidence).verdict, blindness(&references))
+            match judge(&evidence).verdict {
+                Verdict::Conforms => SegmentVerdict::Conforms(blindness(&references)),
+                Verdict::Diverges(_) => SegmentVerdict::Wrong(largest_difference(&references, observation)),
+                other => SegmentVerdict::NotJudged(reason_not_judged(&other)),
+            }
         };
         match by(arithmetic.with(Algorithms::Direct)) {
-            (Verdict::Diverges(_), _) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
+            SegmentVerdict::Wrong(_) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
             judged => judged,
         }
     }
 
     /// Judges what a backend did with the segment as a model of its own.
-    pub fn judge_observation(&self, info: &VariantInfo, observation: Observation) -> SegmentVerdict {
+    pub fn judge_observation(
+        &self,
+        info: &VariantInfo,
+        observation: Observation,
+    ) -> SegmentVerdict<Box<Evaluated>> {
         let references = references(&self.encoded, &golden(), info.description.arithmetic);
         let blindness = blindness(&references);
         let evaluated = Evaluated::new(info, Arc::clone(&self.encoded), references, observation);
@@ -189,15 +204,6 @@ impl SegmentCase {
             Verdict::Diverges(_) => SegmentVerdict::Wrong(Box::new(evaluated)),
             other => SegmentVerdict::NotJudged(reason_not_judged(other)),
         }
-    }
-}
-
-/// Whether a verdict says that a segment is right; an error says why it tells neither.
-fn is_conforming(verdict: Verdict) -> Result<bool, String> {
-    match verdict {
-        Verdict::Conforms => Ok(true),
-        Verdict::Diverges(_) => Ok(false),
-        other => Err(reason_not_judged(&other)),
     }
 }
 

@@ -72,6 +72,7 @@ impl<'g> Structure<'g> {
             inputs: self.graph.inputs.iter().map(|input| input.name.clone()).collect(),
             output: self.graph.outputs.first().cloned().unwrap_or_default(),
             shown: Shown::Whole,
+            difference: None,
             behind: Vec::new(),
         }
     }

@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -95,8 +94,7 @@ fn adopt_without_case(finding: &Path, found: Finding, folder: PathBuf) -> Result
 fn add_sightings(folder: &Path, found: Finding) -> Result<bool, StoreError> {
     let mut stored: Finding = read_json_in(folder, FINDING)?;
     if !found.wrong_at.is_empty() {
-        let both = [&stored, &found].into_iter().flat_map(Finding::places);
-        stored.wrong_at = both.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+        stored.list_places_of(&found);
     }
     for sighting in found.seen_in {
         stored.add_sighting(sighting);

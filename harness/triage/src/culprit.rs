@@ -105,7 +105,8 @@ mod tests {
         };
         let node = NamedNode::new(node, "Conv", "");
         let (inputs, output) = (Vec::new(), String::new());
-        let culprit = Culprit { nodes: vec![node], inputs, output, shown, behind: Vec::new() };
+        let culprit =
+            Culprit { nodes: vec![node], inputs, output, shown, difference: None, behind: Vec::new() };
         may_hold_at(&trigger, &culprit, &case())
     }
 

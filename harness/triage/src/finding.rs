@@ -1,5 +1,7 @@
 //! The finding that a minimal case shows.
 
+use std::collections::BTreeMap;
+
 use twinfer_case::{Case, CaseHash, Expectation, FINDING_FORMAT, Finding, Kind, Sighting, VariantInfo};
 use twinfer_checks::Evaluated;
 
@@ -34,6 +36,7 @@ pub fn finding(
         trigger: None,
         refuted: symptom.refuted().to_vec(),
         wrong_at: Vec::new(),
+        differences: BTreeMap::new(),
         fewest_options: None,
         divergences: symptom.narrowed(minimal.divergences()),
     }

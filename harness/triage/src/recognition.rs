@@ -1,7 +1,7 @@
 //! *Recognition* of known findings in a model that is checked. Another model that is wrong in the same operator may have another bug, so wrong
 //! values that nothing explains are recognized where they were found: at the nodes that a known finding lists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{CaseRecord, Finding};
 
@@ -9,6 +9,9 @@ use crate::identity::{is_alike, known_parts};
 
 /// Where a model is wrong: the names of nodes, of which one suffices.
 pub type Place = BTreeSet<String>;
+
+/// Places with the largest difference from golden at each; `None` if it is not known.
+pub type Places = BTreeMap<Place, Option<f64>>;
 
 /// Recognizes known findings among those of a run.
 pub struct Recognition<'a> {
@@ -29,6 +32,8 @@ pub enum Recognized {
     Otherwise,
     /// Known findings show its error, but none lists these places.
     Elsewhere(Vec<Place>),
+    /// Known findings list all its places, but differences at these are much larger than any of them lists.
+    MuchLarger(Vec<Place>),
     /// It is known.
     Known,
 }
@@ -52,7 +57,7 @@ impl<'a> Recognition<'a> {
 
     /// Where the model is wrong in the cases that show a finding, without the nodes that explained findings blame first: everywhere, where no
     /// segment is to blame.
-    pub fn places(&self, finding: &Finding) -> BTreeSet<Place> {
+    pub fn places(&self, finding: &Finding) -> Places {
         let (slug, backend) = (finding.signature.slug(), &finding.signature.backend);
         let records = self.records.iter().filter(|record| record.findings.contains(&slug));
         let divergences = records
@@ -60,18 +65,27 @@ impl<'a> Recognition<'a> {
             .filter(|record| record.variant.backend == *backend)
             .flat_map(|record| record.verdict.divergences());
         let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
-        let places = culprits.flat_map(|culprit| match culprit {
-            Some(culprit) => culprit.places().map(owned).collect(),
-            None => vec![self.outputs.iter().cloned().collect()],
+        let wrong = culprits.flat_map(|culprit| match culprit {
+            Some(culprit) => {
+                culprit.differences().map(|(place, difference)| (owned(place), difference)).collect()
+            }
+            None => vec![(self.outputs.iter().cloned().collect(), None)],
         });
         let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
         let elsewhere: Place = of_backend.filter_map(|other| first_place(other)).flatten().collect();
-        places.filter(|place: &Place| place.is_disjoint(&elsewhere)).chain(first_place(finding)).collect()
+        let wrong = wrong.filter(|(place, _): &(Place, _)| place.is_disjoint(&elsewhere));
+        let mut places = Places::new();
+        for (place, difference) in wrong.chain(first_place(finding).map(|place| (place, None))) {
+            let largest = places.entry(place).or_default();
+            // no difference is less than any
+            *largest = [*largest, difference].into_iter().flatten().reduce(f64::max);
+        }
+        places
     }
 
     /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it, and no other error. A case that has no
     /// segments does not tell where.
-    pub fn is_at_places_of(&self, finding: &Finding, places: &BTreeSet<Place>, known: &Finding) -> bool {
+    pub fn is_at_places_of(&self, finding: &Finding, places: &Places, known: &Finding) -> bool {
         let is_of_one_name = known.signature == finding.signature;
         if is_of_one_name && (finding.is_explained_apart(known) || finding.is_much_larger_than(known)) {
             return false;
@@ -79,16 +93,16 @@ impl<'a> Recognition<'a> {
         let Some(first) = first_place(finding).filter(|_| !known.places().is_empty()) else { return true };
         // findings of campaigns do not list what is wrong behind the first node
         if finding.is_unexplained() && !known.wrong_at.is_empty() {
-            unlisted(places, &[known]).is_empty()
+            unlisted(places, &[known]).is_empty() && much_larger(places, &[known]).is_empty()
         } else {
             first.iter().any(|name| known.places().contains(name.as_str()))
         }
     }
 
     /// Whether a finding that shows at `places` is known. One whose signature has no explanation is if known findings with its signature and
-    /// its error list all these places, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
+    /// its error list all these places with differences that are not much smaller, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
     /// once explain is if known findings show each of them, and it shows at one place: at another, it may be another mistake.
-    pub fn recognize(&self, finding: &Finding, places: &BTreeSet<Place>) -> Recognized {
+    pub fn recognize(&self, finding: &Finding, places: &Places) -> Recognized {
         let is_known_together = self.is_known_together(finding);
         if is_known_together && places.len() <= 1 {
             return Recognized::Known;
@@ -99,22 +113,26 @@ impl<'a> Recognition<'a> {
         let alike: Vec<_> = of_one_name.iter().copied().filter(is_alike).collect();
         if alike.is_empty() {
             let first = first_place(finding);
-            let others = || places.iter().filter(|place| Some(*place) != first.as_ref()).cloned().collect();
+            let others = || places.keys().filter(|place| Some(*place) != first.as_ref()).cloned().collect();
             return match of_one_name.is_empty() {
                 _ if is_known_together => Recognized::Elsewhere(others()),
                 true => Recognized::New,
                 false => Recognized::Otherwise,
             };
         }
-        let unlisted = unlisted(places, &alike);
-        let is_listed = !places.is_empty() && unlisted.is_empty();
         if !finding.is_unexplained()
-            || is_listed
             || alike.iter().any(|known| known.places().is_empty() && known.case == finding.case)
         {
-            Recognized::Known
+            return Recognized::Known;
+        }
+        let cloned = |places: Vec<&Place>| places.into_iter().cloned().collect();
+        let (unlisted, much_larger) = (unlisted(places, &alike), much_larger(places, &alike));
+        if places.is_empty() || !unlisted.is_empty() {
+            Recognized::Elsewhere(cloned(unlisted))
+        } else if !much_larger.is_empty() {
+            Recognized::MuchLarger(cloned(much_larger))
         } else {
-            Recognized::Elsewhere(unlisted.into_iter().cloned().collect())
+            Recognized::Known
         }
     }
 
@@ -136,11 +154,19 @@ fn owned(place: BTreeSet<&str>) -> Place {
 }
 
 /// The places that none of the `known` findings lists, without those that have a smaller one in them.
-fn unlisted<'p>(places: &'p BTreeSet<Place>, known: &[&Finding]) -> Vec<&'p Place> {
-    let listed: BTreeSet<_> = known.iter().flat_map(|known| known.places()).collect();
-    let unlisted = |place: &&Place| !place.iter().any(|name| listed.contains(name.as_str()));
-    let has_smaller = |place: &Place| places.iter().any(|other| other.is_subset(place) && other != place);
-    places.iter().filter(unlisted).filter(|place| !has_smaller(place)).collect()
+fn unlisted<'p>(places: &'p Places, known: &[&Finding]) -> Vec<&'p Place> {
+    let unlisted = |place: &&Place| !known.iter().any(|known| known.is_wrong_at(place));
+    let has_smaller = |place: &Place| places.keys().any(|other| other.is_subset(place) && other != place);
+    places.keys().filter(unlisted).filter(|place| !has_smaller(place)).collect()
+}
+
+/// The places that some of the `known` findings list, all with differences that are much smaller.
+fn much_larger<'p>(places: &'p Places, known: &[&Finding]) -> Vec<&'p Place> {
+    let is_much_larger = |(place, difference): &(&Place, &Option<f64>)| {
+        let mut listing = known.iter().filter(|known| known.is_wrong_at(place)).peekable();
+        listing.peek().is_some() && listing.all(|known| known.is_much_smaller_at(place, **difference))
+    };
+    places.iter().filter(is_much_larger).map(|(place, _)| place).collect()
 }
 
 #[cfg(test)]
@@ -169,9 +195,14 @@ mod tests {
             inputs: Vec::new(),
             output: format!("{first}_out"),
             shown: Shown::Alone,
+            difference: None,
             behind: behind
                 .iter()
-                .map(|name| WrongSegment { nodes: vec![node(name)], output: format!("{name}_out") })
+                .map(|name| WrongSegment {
+                    nodes: vec![node(name)],
+                    output: format!("{name}_out"),
+                    difference: None,
+                })
                 .collect(),
         });
         let variant = VARIANT.parse().expect("a variant");
@@ -243,6 +274,37 @@ mod tests {
     }
 
     #[test]
+    fn much_larger_error_at_a_later_node_is_new() {
+        let found = finding(&[], &["c3"]);
+        let places = |differences: &[(&str, Option<f64>)]| -> Places {
+            let place = |(name, difference): &(&str, _)| (Place::from([(*name).to_owned()]), *difference);
+            differences.iter().map(place).collect()
+        };
+        let listing = |differences: &[(&str, Option<f64>)]| {
+            let mut known = found.clone();
+            known.list_places(differences.iter().map(|(name, size)| ((*name).to_owned(), *size)));
+            known
+        };
+        let known = [listing(&[("c3", Some(0.5)), ("c5", Some(0.1))])];
+        let recognized = |known: &[Finding], differences: &[(&str, Option<f64>)]| {
+            Recognition::new([&found], known, &[], &[]).recognize(&found, &places(differences))
+        };
+        let larger_at_c5 = [("c3", Some(0.5)), ("c5", Some(0.41))];
+        for (differences, expected) in [
+            (&[("c3", Some(0.5)), ("c5", Some(0.39))][..], Recognized::Known),
+            (&[("c3", Some(0.5)), ("c5", None)], Recognized::Known),
+            (&larger_at_c5, Recognized::MuchLarger(vec![Place::from(["c5".to_owned()])])),
+            (&[("c4", Some(0.1)), ("c5", Some(0.41))], elsewhere(&["c4"])),
+        ] {
+            assert_eq!(recognized(&known, differences), expected, "{differences:?}");
+        }
+        let older = [listing(&[("c3", None), ("c5", None)])];
+        assert_eq!(recognized(&older, &larger_at_c5), Recognized::Known, "it does not say how large");
+        let two = [known[0].clone(), listing(&[("c5", Some(0.4))])];
+        assert_eq!(recognized(&two, &larger_at_c5), Recognized::Known, "both were adopted");
+    }
+
+    #[test]
     fn finding_of_the_same_name_with_another_error_is_new() {
         let of_size = |mutants: &[&str], largest: f64| {
             let mut finding = finding(&[], &["c3"]);
@@ -270,7 +332,7 @@ mod tests {
             finding
         };
         let recognized = |known: &Finding, found: &Finding| {
-            let places: BTreeSet<Place> = first_place(found).into_iter().collect();
+            let places = first_place(found).map(|place| (place, None)).into_iter().collect();
             Recognition::new([found], std::slice::from_ref(known), &[], &[]).recognize(found, &places)
         };
         let (alone, in_place) = (shown(Shown::Alone, &["c3"]), shown(Shown::InPlace, &["c3"]));

@@ -1,8 +1,9 @@
-use twinfer_case::{Case, RunOutput};
+use twinfer_case::{Case, Observation, RunOutput};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
 
 use super::{half_sums::HalfSums, input::DiagnosisInput};
+use crate::References;
 
 /// Mutants whose shares of their bounds differ by at most this factor reproduce an output equally well.
 const SIMILAR: f64 = 4.0;
@@ -56,8 +57,8 @@ impl Fit {
     }
 }
 
-/// The largest difference from golden; `None` if a shape differs or a difference is not finite.
-pub fn unexplained(DiagnosisInput { references, observation, .. }: &DiagnosisInput<'_>) -> Option<f64> {
+/// The largest difference of the outputs from golden's; `None` if a shape differs or a difference is not finite.
+pub fn largest_difference(references: &References, observation: &Observation) -> Option<f64> {
     let mut largest = 0.0_f64;
     for (reference, run) in references.iter().zip(&observation.runs) {
         let golden = reference.as_ref().ok()?;

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use twinfer_case::{
     CaseSize, Cause, Diagnosis, Divergence, Event, FINDING_FORMAT, Finding, Kind, Libraries, RepeatedOutcome,
@@ -219,6 +219,7 @@ impl<'a> Findings<'a> {
             trigger: None,
             refuted: Vec::new(),
             wrong_at: Vec::new(),
+            differences: BTreeMap::new(),
             fewest_options: None,
         }
     }

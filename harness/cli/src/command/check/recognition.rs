@@ -43,14 +43,25 @@ pub fn recognize(
                 "{} has the name of a known finding, but a different explanation, a much larger error, or an error that shows under other conditions, so it counts as new. If it is the same bug, run `twinfer adopt` on it to make this known too",
                 found.slug
             ),
-            Recognized::Elsewhere(places) => note_resemblance(&found.slug, &places),
+            Recognized::Elsewhere(places) => note!(
+                "{} resembles a known finding, but shows at other nodes: {}. If it is the same bug, run `twinfer adopt` on it to make these nodes known too",
+                found.slug,
+                quoted(&places)
+            ),
+            Recognized::MuchLarger(places) => note!(
+                "{} resembles a known finding, but its error is much larger at these nodes: {}. If it is the same bug, run `twinfer adopt` on it to make errors of this size known too",
+                found.slug,
+                quoted(&places)
+            ),
         }
         if checked.is_some_and(|checked| !recognition.is_at_places_of(&found.finding, &places, checked)) {
             elsewhere.insert(found.slug.clone());
         }
         if found.finding.is_unexplained() {
-            let names: BTreeSet<_> = places.into_iter().flatten().collect();
-            found.finding.wrong_at = names.into_iter().collect();
+            let named = |(place, difference): (Place, Option<f64>)| {
+                place.into_iter().map(move |name| (name, difference))
+            };
+            found.finding.list_places(places.into_iter().flat_map(named));
             FindingsFolder::of_run(run.directory).update(&found.finding)?;
         }
     }
@@ -58,12 +69,9 @@ pub fn recognize(
     Ok(elsewhere)
 }
 
-/// Says where a new finding shows that resembles a known one, and how both become one.
-fn note_resemblance(slug: &str, places: &[Place]) {
+/// Such as `"conv3", "conv5" + "relu5"`.
+fn quoted(places: &[Place]) -> String {
     let quoted =
         |place: &Place| place.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" + ");
-    note!(
-        "{slug} resembles a known finding, but shows at other nodes: {}. If it is the same bug, run `twinfer adopt` on it to make these nodes known too",
-        places.iter().map(quoted).collect::<Vec<_>>().join(", ")
-    );
+    places.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
