@@ -344,6 +344,24 @@ fn known_bug_hides_no_other_at_the_same_node() {
     }
 }
 
+/// Both bugs are in the first wrong segment, a convolution with its activation, whether or not the backend returns the values between segments.
+#[test]
+fn known_bug_hides_no_other_in_its_segment() {
+    for inside in ["", " --outputs-only"] {
+        let model = chain("Relu");
+        let known = model.path().join("known").display().to_string();
+        let Some(backend) = with_bugs(&model, &format!("bias-dropped{inside}")) else { return };
+        assert_eq!(check(&model, &backend).code, Some(1));
+        fs::rename(model.path().join("run/findings"), &known).unwrap();
+        for (bugs, code) in [("bias-dropped@conv1", 0), ("bias-dropped@conv1+relu-dropped@relu1", 1)] {
+            let backend = with_bugs(&model, &format!("{bugs}{inside}")).unwrap();
+            _ = fs::remove_dir_all(model.path().join("run"));
+            let outcome = check_knowing(&model, &backend, &["--known", &known]);
+            assert_eq!(outcome.code, Some(code), "{inside} {bugs}: {}", outcome.shown());
+        }
+    }
+}
+
 /// Another variant differs from the one with the wrong node. That is no finding, and does not
 /// compare the nodes that golden does not support.
 #[test]

@@ -340,7 +340,9 @@ impl<'a, E> Examiner<'a, '_, E> {
             let part = match self.first_wrong(&inner, &mut narrower) {
                 Some(part) => {
                     let rest = self.wrong_behind(&part.segment, &inner, &mut narrower);
-                    Some(self.confirm(part, &narrower, Shown::InPlace)?.with_behind(&rest))
+                    let part = self.confirm(part, &narrower, Shown::InPlace)?;
+                    self.find_others(&part, &rest, &narrower)?;
+                    Some(part.with_behind(&rest))
                 }
                 None => self.wrong_behind_overflow(&inner, &narrower)?,
             };
@@ -416,7 +418,11 @@ impl<'a, E> Examiner<'a, '_, E> {
                 behind.extend(self.wrong_alone_undiagnosed(end, &mut values)?);
             }
             let parts = self.parts(&segment);
-            let narrower = self.narrow_alone(&parts, &mut values)?;
+            let narrower = if parts.is_empty() {
+                None
+            } else {
+                self.narrow_alone(parts.iter().copied().chain([segment.output]), &mut values)?
+            };
             if self.subject.is_to_be_accounted_for() {
                 let of_segment = if narrower.is_some() { parts } else { Vec::new() };
                 let composed = self.compose(self.in_order(all.into_iter().chain(of_segment)))?;
@@ -461,12 +467,22 @@ impl<'a, E> Examiner<'a, '_, E> {
         self.in_order(segment.inner_values().filter(|name| !self.structure.is_constant(name)))
     }
 
-    /// The first of these `parts` of a wrong segment that is wrong as a model of its own; `None` if no part is.
-    fn narrow_alone(&mut self, parts: &[&'a str], values: &mut Values<'a>) -> Result<Option<Found>, E> {
-        for part in parts {
-            if let Some((narrower, _)) = self.wrong_alone(part, values)? {
-                return Ok(Some(narrower));
+    /// The first part of a wrong segment that is wrong as a model of its own, of the parts that end at `ends`, with the wrong ones behind it;
+    /// `None` if no part is.
+    fn narrow_alone(
+        &mut self,
+        ends: impl IntoIterator<Item = &'a str>,
+        values: &mut Values<'a>,
+    ) -> Result<Option<Found>, E> {
+        let mut ends = ends.into_iter();
+        while let Some(end) = ends.next() {
+            let Some((part, _)) = self.wrong_alone(end, values)? else { continue };
+            let mut rest = Vec::new();
+            for end in ends {
+                rest.extend(self.wrong_alone_undiagnosed(end, values)?);
             }
+            self.find_others(&part, &rest, values)?;
+            return Ok(Some(part.with_behind(&rest)));
         }
         Ok(None)
     }
