@@ -41,15 +41,16 @@ const ALLOWED: &[(&str, &str)] = &[
     ("campaign", "case checks generators golden minimize onnx store triage workers"),
     ("configuration", "case generators"),
     // ways in
+    ("provision", "backend case libraries workers"),
     (
         "bench",
         "backend campaign case checks driver-cache generators golden libraries onnx store worker workers",
     ),
-    ("facade", "case generators libraries onnx store targets worker workers"),
+    ("facade", "case generators libraries onnx provision store targets worker workers"),
     (
         "cli",
-        "backend bench campaign case checks configuration generators golden libraries log minimize onnx reports \
-         store targets triage worker workers",
+        "backend bench campaign case checks configuration generators golden libraries log minimize onnx provision \
+         reports store targets triage worker workers",
     ),
     // tools and tests
     ("verify-abi", "nvinfer"),

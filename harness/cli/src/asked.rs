@@ -1,8 +1,9 @@
 //! The backends that commands ask about a case or a finding if the user names none.
 
 use twinfer_case::{Finding, Sighting, Trust, TrustedVariant};
+use twinfer_provision::lacks_device;
 
-use crate::{Failure, backends::Backends, machine, obstacle::lacks_device, output::note};
+use crate::{Failure, backends::Backends, machine, output::note};
 
 /// The variants to compare with golden: those that the user `given` names; otherwise those that showed the finding, if it is one, or those
 /// that this machine has.

@@ -10,6 +10,7 @@ use twinfer_campaign::CampaignError;
 use twinfer_case::{OversizedCase, Variant};
 use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
+use twinfer_provision::Error as ProvisionError;
 use twinfer_store::StoreError;
 use twinfer_targets::TargetError;
 use twinfer_triage::TriageError;
@@ -61,6 +62,15 @@ impl From<LibraryError> for Failure {
             | LibraryError::Wheel { .. }
             | LibraryError::NoLibraries { .. } => Self::usage(error),
             _ => Self::environment(error),
+        }
+    }
+}
+
+impl From<ProvisionError> for Failure {
+    fn from(error: ProvisionError) -> Self {
+        match error {
+            ProvisionError::NoDevice(_) => Self::environment(format!("{error}: leave it out of --backends")),
+            ProvisionError::Library(error) => error.into(),
         }
     }
 }

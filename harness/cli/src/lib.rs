@@ -30,7 +30,6 @@ mod installation;
 mod interruption;
 mod issues;
 mod known;
-mod libraries;
 mod limits;
 mod machine;
 mod model_inputs;

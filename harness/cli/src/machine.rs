@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use twinfer_case::{BackendName, DeviceNeed, TrustedVariant, Variant};
 use twinfer_configuration::Variants;
 use twinfer_libraries::{Error, Product, Store};
+use twinfer_provision::has_device;
 
-use crate::{Failure, obstacle::has_device, output::note};
+use crate::{Failure, output::note};
 
 /// The variants under test: on a machine with a GPU those of the installed libraries, one for each release of TensorRT, which is
 /// printed; otherwise those that run on any machine.

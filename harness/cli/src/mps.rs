@@ -4,9 +4,10 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use twinfer_campaign::Options;
 use twinfer_case::{DeviceNeed, TrustedVariant};
+use twinfer_provision::has_device;
 use twinfer_workers::MpsServer;
 
-use crate::{obstacle::has_device, output::note};
+use crate::output::note;
 
 /// How long the service may take to start. On an H200 it takes 2 s.
 const PATIENCE: Duration = Duration::from_secs(20);

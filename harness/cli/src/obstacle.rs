@@ -3,7 +3,8 @@
 use std::fmt;
 
 use twinfer_case::{BackendVersion, DeviceNeed, Variant};
-use twinfer_libraries::{Loader, Store};
+use twinfer_libraries::Store;
+use twinfer_provision::{has_device, lacks_device};
 
 /// Why a variant cannot show here what was recorded of it elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,16 +43,6 @@ impl Obstacle {
         let differs = !installed.starts_with(recorded);
         differs.then(|| Self::OtherVersion { installed, recorded: recorded.to_owned() })
     }
-}
-
-/// Whether a variant needs a GPU and this machine has none.
-pub fn lacks_device(variant: &Variant) -> bool {
-    variant.backend.device_need() == DeviceNeed::Always && !has_device()
-}
-
-/// Whether this machine has an NVIDIA GPU.
-pub fn has_device() -> bool {
-    Loader::of_this_machine().has_cuda_device()
 }
 
 impl fmt::Display for Obstacle {

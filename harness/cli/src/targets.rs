@@ -4,7 +4,6 @@ use twinfer_targets::Targets;
 
 use crate::{
     Failure,
-    libraries::verify,
     provision::provision,
     worker::{WorkerSettings, worker_with},
 };
@@ -12,7 +11,7 @@ use crate::{
 /// Starts a worker for each of `variants`, after installing missing libraries.
 pub fn start(variants: &[TrustedVariant], settings: WorkerSettings<'_>) -> Result<Targets, Failure> {
     let provision = provision(variants)?;
-    let libraries = verify(&provision, Hashing::Cached)?;
+    let libraries = provision.verify(Hashing::Cached)?;
     let mut worker = worker_with(&provision)?;
     settings.apply_to(&mut worker);
     Ok(Targets::start(variants, &worker, settings.deadlines())?.with_libraries(libraries))

@@ -3,16 +3,11 @@
 use std::env;
 
 use twinfer_case::TrustedVariant;
-use twinfer_libraries::{Hashing, SEARCH_PATH_VARIABLE, search_path};
+use twinfer_libraries::Hashing;
+use twinfer_provision::Provision;
 use twinfer_workers::{Deadlines, WorkerCommand};
 
-use crate::{
-    Failure,
-    libraries::verify,
-    limits::LimitArguments,
-    provision::{Provision, provision},
-    run_log::RunLog,
-};
+use crate::{Failure, limits::LimitArguments, provision::provision, run_log::RunLog};
 
 /// What the command line sets for all workers.
 #[derive(Clone, Copy, Default)]
@@ -42,7 +37,7 @@ impl WorkerSettings<'_> {
 /// cached digests.
 pub fn worker_for(variants: &[TrustedVariant]) -> Result<WorkerCommand, Failure> {
     let provision = provision(variants)?;
-    verify(&provision, Hashing::Cached)?;
+    provision.verify(Hashing::Cached)?;
     worker_with(&provision)
 }
 
@@ -52,7 +47,6 @@ pub fn worker_with(provision: &Provision) -> Result<WorkerCommand, Failure> {
         Failure::environment(format!("cannot find this executable to start workers: {error}"))
     })?;
     let mut worker = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
-    worker.adapters.extend(provision.adapters());
-    worker.env.extend(search_path(&provision.libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
+    provision.equip(&mut worker)?;
     Ok(worker)
 }

@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeMap,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -8,12 +7,11 @@ use std::{
     thread,
 };
 
-use twinfer_case::{
-    Case, Comparisons, Divergence, Finding, Signature, TrustedVariant, Variant, VariantInfo, Verdict,
-};
-use twinfer_libraries::{Hashing, Installed, Store};
+use twinfer_case::{Case, Comparisons, Divergence, Finding, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_libraries::{Hashing, Store};
+use twinfer_provision::{Error as ProvisionError, Provision};
 use twinfer_store::{FindingsFolder, RecordedObservation, known_findings};
-use twinfer_targets::Targets;
+use twinfer_targets::{Remaining, Targets};
 use twinfer_workers::Deadlines;
 
 use crate::{Error, Failure, Outputs, program};
@@ -29,8 +27,8 @@ const NO_CASE: &str = "\nno case was checked; if the test returned an error befo
 /// `static` is never dropped: call [`ensure_compared`](Self::ensure_compared) at the end of such a test.
 pub struct Conformance {
     targets: Targets,
-    /// The signatures of findings that fail no test.
-    known: Vec<Signature>,
+    /// Findings that fail no test.
+    known: Vec<Finding>,
     /// By variant, in the order of the targets.
     comparisons: Mutex<Vec<(Variant, Comparisons)>>,
     /// Whether a check returned an error, which fails the test by itself.
@@ -44,8 +42,11 @@ impl Conformance {
     pub fn of(variants: &[&str]) -> Result<Self, Error> {
         let vouched = |text: &&str| text.parse().map(TrustedVariant::vouch);
         let variants = variants.iter().map(vouched).collect::<Result<Vec<_>, _>>()?;
-        let targets =
-            Targets::start(&variants, &program::worker(&libraries(&variants)?)?, Deadlines::default())?;
+        let mut install = |store: &Store, name: &str| store.ensure(name, &mut |_| {});
+        let store = Store::open().map_err(ProvisionError::from)?;
+        let provision = Provision::of(store, &variants, &mut install)?;
+        provision.verify(Hashing::Cached)?;
+        let targets = Targets::start(&variants, &program::worker(&provision)?, Deadlines::default())?;
         let comparisons = targets.infos().map(|info| (info.variant.clone(), Comparisons::default()));
         let comparisons = Mutex::new(comparisons.collect());
         Ok(Self { targets, known: Vec::new(), comparisons, has_failed: AtomicBool::new(false) })
@@ -55,7 +56,7 @@ impl Conformance {
     /// keeps findings, or the run directory of a campaign. Each case that diverges is reduced then, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
         let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load()?;
-        self.known.extend(findings.into_iter().map(|(finding, _)| finding.signature));
+        self.known.extend(findings.into_iter().map(|(finding, _)| finding));
         Ok(self)
     }
 
@@ -64,11 +65,9 @@ impl Conformance {
     /// In a proptest this is the check to call: proptest makes the case smaller by checking smaller ones.
     pub fn check(&self, case: &Case) -> Result<(), Error> {
         let divergences = self.divergences(case)?;
-        let is_known = || match self.reduced(case)? {
-            Some((finding, _)) => Ok::<_, Error>(self.known.contains(&finding.signature)),
-            None => Ok(false),
-        };
-        if divergences.is_empty() || !self.known.is_empty() && is_known()? {
+        if divergences.is_empty()
+            || !self.known.is_empty() && matches!(self.remaining(case)?, Remaining::Nothing)
+        {
             return Ok(());
         }
         Err(self.failed(Failure { case: case.clone(), divergences }))
@@ -82,20 +81,24 @@ impl Conformance {
             if divergences.is_empty() {
                 continue;
             }
-            let failure = match self.reduced(&case)? {
-                Some((finding, _)) if self.known.contains(&finding.signature) => continue,
-                Some((Finding { divergences, .. }, case)) => Failure { case, divergences },
+            let failure = match self.remaining(&case)? {
+                Remaining::Nothing => continue,
+                Remaining::New(finding, case) => Failure { case, divergences: finding.divergences },
                 // it diverges only in a worker that has run other cases
-                None => Failure { case, divergences },
+                Remaining::NoDivergence => Failure { case, divergences },
             };
             return Err(self.failed(failure));
         }
         Ok(())
     }
 
-    /// The finding that a diverging case shows, and the smallest case that shows it; `None` if it does not diverge again.
-    fn reduced(&self, case: &Case) -> Result<Option<(Finding, Case)>, Error> {
-        Ok(self.targets.reduce(case).inspect_err(|_| self.note_failure())?)
+    /// What a diverging case shows besides known findings.
+    fn remaining(&self, case: &Case) -> Result<Remaining, Error> {
+        let shows = |finding: &Finding, known: &Finding| {
+            known.signature == finding.signature && finding.shows_error_of(known)
+        };
+        let is_known = |finding: &Finding| self.known.iter().any(|known| shows(finding, known));
+        Ok(self.targets.remaining(case, &is_known).inspect_err(|_| self.note_failure())?)
     }
 
     /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden
@@ -172,24 +175,4 @@ impl Drop for Conformance {
             panic!("{error}{advice}");
         }
     }
-}
-
-/// The libraries that the variants load, by the names that the variants have for them, verified; those that are missing are installed
-/// first.
-fn libraries(variants: &[TrustedVariant]) -> Result<BTreeMap<String, Installed>, Error> {
-    let store = Store::open()?;
-    let ensure = |name: &str| store.ensure(name, &mut |_| {});
-    let mut libraries = BTreeMap::new();
-    for variant in variants {
-        let Some(name) = variant.library() else { continue };
-        let library = ensure(&name)?;
-        if let Some(runtime) = variant.lean_runtime() {
-            for name in library.lean_runtime().into_iter().chain([runtime]) {
-                libraries.insert(name.clone(), ensure(&name)?);
-            }
-        }
-        libraries.insert(name, library);
-    }
-    store.verify(&libraries.values().cloned().collect::<Vec<_>>(), Hashing::Cached)?;
-    Ok(libraries)
 }

@@ -26,9 +26,9 @@ pub enum Error {
     /// A text does not name a variant.
     #[error(transparent)]
     Variant(#[from] InvalidVariant),
-    /// A library is not installed, or is damaged.
+    /// A library cannot be installed, is damaged, or would not run on this machine.
     #[error(transparent)]
-    Library(#[from] twinfer_libraries::Error),
+    Library(#[from] twinfer_provision::Error),
     /// A model is not one that golden supports.
     #[error(transparent)]
     Model(#[from] DecodeError),

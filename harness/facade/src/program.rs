@@ -1,13 +1,12 @@
 //! The program that runs as a worker.
 
 use std::{
-    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use twinfer_libraries::{Installed, SEARCH_PATH_VARIABLE, search_path};
+use twinfer_provision::Provision;
 use twinfer_worker::WORKER_VARIABLE;
 use twinfer_workers::WorkerCommand;
 
@@ -26,8 +25,8 @@ pub fn become_worker_if_asked() {
     SERVES.store(true, Ordering::Relaxed);
 }
 
-/// The command that starts a worker which finds `libraries`, given by the names that variants have for them.
-pub fn worker(libraries: &BTreeMap<String, Installed>) -> Result<WorkerCommand, Error> {
+/// The command that starts a worker which finds the libraries of `provision`.
+pub fn worker(provision: &Provision) -> Result<WorkerCommand, Error> {
     let this = env::current_exe().map_err(|_| Error::NoProgram)?;
     let installed = || beside(&this).or_else(on_path);
     let mut command = match env::var_os(PROGRAM_VARIABLE).map(PathBuf::from).or_else(installed) {
@@ -38,10 +37,7 @@ pub fn worker(libraries: &BTreeMap<String, Installed>) -> Result<WorkerCommand, 
         Some(program) => WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) },
         None => return Err(Error::NoProgram),
     };
-    let adapters = libraries.iter().filter_map(|(name, library)| Some((name.clone(), library.adapter()?)));
-    command.adapters.extend(adapters);
-    let libraries: Vec<_> = libraries.values().cloned().collect();
-    command.env.extend(search_path(&libraries)?.map(|path| (SEARCH_PATH_VARIABLE.to_owned(), path)));
+    provision.equip(&mut command)?;
     Ok(command)
 }
 

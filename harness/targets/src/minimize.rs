@@ -132,23 +132,8 @@ impl Targets {
         Ok(None)
     }
 
-    /// The smallest case on which the first variant that diverges on `case` diverges in the same way, with the finding that it
-    /// shows, without experiments and repeats; `None` if no variant diverges.
-    pub fn reduce(&self, case: &Case) -> Result<Option<(Finding, Case)>, TargetError> {
-        for workers in &self.variants {
-            let evaluated = self.evaluate_fresh(workers, case)?;
-            if let Some(symptom) = symptom(&evaluated, None) {
-                let diverging = DivergingCase { evaluated: evaluated.clone(), symptom };
-                let minimal = self.smallest(workers, diverging, &mut |_| {})?;
-                let finding = finding(workers.info(), &evaluated, &minimal, Vec::new());
-                return Ok(Some((finding, minimal.evaluated.encoded.case.clone())));
-            }
-        }
-        Ok(None)
-    }
-
     /// The smallest case that shows the symptom of `diverging`, or the wrong shape from which it follows, in fresh workers too.
-    fn smallest(
+    pub(crate) fn smallest(
         &self,
         workers: &TriageWorkers,
         diverging: DivergingCase,

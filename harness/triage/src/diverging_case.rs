@@ -1,7 +1,7 @@
-use twinfer_case::{Kind, Verdict};
+use twinfer_case::{Divergence, Kind, Verdict};
 use twinfer_checks::Evaluated;
 
-use crate::symptom::Symptom;
+use crate::{causes::leads, symptom::Symptom};
 
 /// A case with the symptom that it shows.
 #[derive(Clone)]
@@ -13,6 +13,25 @@ pub struct DivergingCase {
 }
 
 impl DivergingCase {
+    /// `evaluated` with each symptom that it shows: one for each cause of its divergences.
+    pub fn all(evaluated: &Evaluated) -> Vec<Self> {
+        Self::with_symptoms(evaluated, Symptom::of)
+    }
+
+    /// As [`Self::all`], for a case of which a segment is wrong, but only inside the whole case, whose outputs do not show it.
+    pub fn inside(evaluated: &Evaluated) -> Vec<Self> {
+        Self::with_symptoms(evaluated, Symptom::inside)
+    }
+
+    fn with_symptoms(
+        evaluated: &Evaluated,
+        symptom: impl Fn(&Divergence, &Evaluated) -> Symptom,
+    ) -> Vec<Self> {
+        let divergences = evaluated.divergences();
+        let symptoms = leads(divergences).into_iter().map(|lead| symptom(&divergences[lead], evaluated));
+        symptoms.map(|symptom| Self { evaluated: evaluated.clone(), symptom }).collect()
+    }
+
     /// `evaluated` with its symptom, if that is of the kind of `symptom`, however it is explained; `None` otherwise.
     pub(crate) fn recurring(symptom: &Symptom, evaluated: Evaluated) -> Option<Self> {
         let symptom = symptom.recurring_in(&evaluated)?;

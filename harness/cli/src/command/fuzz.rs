@@ -11,6 +11,7 @@ use twinfer_configuration::{CONFIGURATION_FILE, Configuration, Devices, Jobs, se
 use twinfer_generators::Family;
 use twinfer_libraries::Hashing;
 use twinfer_log::LogLevel;
+use twinfer_provision::lacks_device;
 use twinfer_reports::{Format, Report, ReportedFinding, first_screen};
 use twinfer_store::{RunDirectory, read_run};
 #[cfg(feature = "fault-injection")]
@@ -29,14 +30,11 @@ use crate::{
     idle_gpus::note_idle,
     issues::{Trials, resolve},
     known::known_folders,
-    libraries::verify_in_background,
     limits::LimitArguments,
-    machine, mps,
-    obstacle::lacks_device,
-    option_sample,
+    machine, mps, option_sample,
     output::{note, write},
     page,
-    provision::provision,
+    provision::{provision, verify_in_background},
     resumption::Resumption,
     run_log::RunLog,
     terminal,

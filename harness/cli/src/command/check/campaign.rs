@@ -19,8 +19,7 @@ use twinfer_triage::{Matching, Scrutiny};
 use super::recognition::{CheckedRun, recognize};
 use crate::{
     Failure,
-    libraries::verify_in_background,
-    provision::provision,
+    provision::{provision, verify_in_background},
     targets, terminal,
     worker::{WorkerSettings, worker_with},
 };
