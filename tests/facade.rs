@@ -31,6 +31,8 @@ fn main() -> ExitCode {
         known_finding_hides_no_other,
         outputs_of_a_model_are_compared_with_a_tolerance,
         model_that_is_refused_has_no_outputs,
+        inputs_that_do_not_fit_are_an_error,
+        folder_of_known_findings_that_is_missing_is_an_error,
         missing_library_is_an_error,
         conformance_that_compared_nothing_panics,
     ];
@@ -163,6 +165,21 @@ fn outputs_of_a_model_are_compared_with_a_tolerance() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The backend refuses it, and golden does not compute it: it is no case that the specification leaves open.
+fn inputs_that_do_not_fit_are_an_error() -> Result<(), Failed> {
+    let case = Family::Conv.cases(0).next().ok_or("a case")?;
+    let conformance = Conformance::of(&["ort:cpu"])?;
+    conformance.check(&case)?;
+    let tensor = Tensor::new(vec![1], TensorData::Float(vec![0.0]))?;
+    for inputs in [Vec::new(), vec![tensor]] {
+        match conformance.check(&case.clone().with_inputs(inputs)) {
+            Err(Error::UnfitInputs(_)) => {}
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    Ok(())
+}
+
 fn model_that_is_refused_has_no_outputs() -> Result<(), Failed> {
     let case = Family::Invalid.cases(0).take(500).find(
         |case| matches!(&case.expectation, twinfer::Expectation::Invalid(rule) if rule == "input-channels"),
@@ -198,6 +215,14 @@ fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
     let without_case = message(Conformance::of(&["ort:cpu,opt=off"])?)?;
     let is_told = |message: &str| message.contains("create the Conformance after what failed");
     if is_told(&without_case) && !is_told(&message(conformance)?) { Ok(()) } else { Err(without_case.into()) }
+}
+
+fn folder_of_known_findings_that_is_missing_is_an_error() -> Result<(), Failed> {
+    match Conformance::of(&["ort:cpu"])?.with_known("no such folder") {
+        Err(Error::Store(_)) => Ok(()),
+        Err(other) => Err(other.to_string().into()),
+        Ok(_) => Err("it was found".into()),
+    }
 }
 
 fn missing_library_is_an_error() -> Result<(), Failed> {

@@ -121,7 +121,7 @@ fn answer(case: &Case, task: &Task) -> Result<Vec<u8>, Box<dyn Error>> {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     };
     FromWorker::Answer { hash: task.hash, variant: 0, observation, last: false }.write(&mut bytes)?;
     Ok(bytes)

@@ -98,11 +98,6 @@ impl OutputFilling {
             _ => false,
         }
     }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Default for OutputFilling {

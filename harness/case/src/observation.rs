@@ -29,9 +29,18 @@ pub struct Observation {
     /// Changed guard bytes behind blocks of memory; always empty unless the variant's memory is poisoned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub out_of_bounds: Vec<OutOfBoundsWrite>,
-    /// What the buffers of the outputs held before each run, as far as they were filled.
-    #[serde(default, skip_serializing_if = "OutputFilling::is_default")]
-    pub output_filling: OutputFilling,
+    /// What the buffers of the outputs held before each run; `None` if they were not filled.
+    #[serde(default = "first_filling", skip_serializing_if = "is_first_filling")]
+    pub output_filling: Option<OutputFilling>,
+}
+
+const fn first_filling() -> Option<OutputFilling> {
+    Some(OutputFilling::FIRST)
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
+fn is_first_filling(filling: &Option<OutputFilling>) -> bool {
+    *filling == first_filling()
 }
 
 impl Observation {
@@ -47,7 +56,7 @@ impl Observation {
             log: Vec::new(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),
-            output_filling: OutputFilling::FIRST,
+            output_filling: first_filling(),
         }
     }
 

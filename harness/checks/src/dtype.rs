@@ -15,7 +15,7 @@ pub fn check(evaluation: &Evaluation, outputs: &[Tensor], report: &mut Report<'_
         .enumerate()
         .find(|(_, (reference, output))| reference.dtype != output.dtype());
     let Some((index, (reference, output))) = wrong else { return true };
-    let detail = format!("output {index} is {:?} instead of {:?}", output.dtype(), reference.dtype);
+    let detail = format!("output {index} is {} instead of {}", output.dtype(), reference.dtype);
     report.diverges(Stage::Execute, Kind::WrongDtype, detail);
     false
 }

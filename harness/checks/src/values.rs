@@ -16,8 +16,13 @@ struct Tally {
     share: f64,
 }
 
-/// Compares the elements of every output with golden. Before the run, output buffers held `filling`.
-pub fn check(evaluation: &Evaluation, outputs: &[Tensor], filling: OutputFilling, report: &mut Report<'_>) {
+/// Compares the elements of every output with golden. Before the run, output buffers held `filling`, if they were filled.
+pub fn check(
+    evaluation: &Evaluation,
+    outputs: &[Tensor],
+    filling: Option<OutputFilling>,
+    report: &mut Report<'_>,
+) {
     for (index, (reference, output)) in evaluation.outputs.iter().zip(outputs).enumerate() {
         let given = output.to_f64();
         let tally = Tally::of(reference, output, &given, filling);
@@ -32,7 +37,7 @@ pub fn check(evaluation: &Evaluation, outputs: &[Tensor], filling: OutputFilling
 }
 
 impl Tally {
-    fn of(reference: &Reference, output: &Tensor, given: &[f64], filling: OutputFilling) -> Self {
+    fn of(reference: &Reference, output: &Tensor, given: &[f64], filling: Option<OutputFilling>) -> Self {
         let mut tally = Self::default();
         for (place, &value) in given.iter().enumerate() {
             match reference.compare(place, value) {
@@ -42,7 +47,8 @@ impl Tally {
                 }
                 Agreement::Wrong(deviation) => {
                     tally.wrong += 1;
-                    tally.unwritten += usize::from(filling.is_left_in(output, place));
+                    tally.unwritten +=
+                        usize::from(filling.is_some_and(|filling| filling.is_left_in(output, place)));
                     if tally.worst.is_none_or(|(_, worst)| deviation > worst) {
                         tally.worst = Some((place, deviation));
                     }
@@ -107,7 +113,7 @@ mod tests {
             has_signed_zeros: false,
         };
         let output = Tensor::from_f64(reference.dtype, vec![1, 2], &[0.5, 3.0]).unwrap();
-        let tally = Tally::of(&reference, &output, &output.to_f64(), OutputFilling::default());
+        let tally = Tally::of(&reference, &output, &output.to_f64(), None);
         let detail = tally.detail(0, &reference, 1, 3.0);
         assert!(
             detail.ends_with("at [0, 1] 3 instead of 1.5 (3 quantization steps, grid step 5e-1)"),

@@ -76,7 +76,7 @@ fn judged_engine(
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     };
     Evaluated::new(&info, Arc::clone(&encoded), references, observation).judgement
 }

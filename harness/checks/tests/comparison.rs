@@ -22,7 +22,7 @@ fn ended(stage: Stage, outcome: Outcome) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     }
 }
 

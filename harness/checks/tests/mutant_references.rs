@@ -71,7 +71,7 @@ fn truthful(outputs: Vec<Vec<Tensor>>) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     }
 }
 

@@ -156,7 +156,7 @@ impl Scene {
             log: self.log.clone(),
             timings: Vec::new(),
             out_of_bounds: Vec::new(),
-            output_filling: OutputFilling::default(),
+            output_filling: Some(OutputFilling::default()),
         };
         judge(&Evidence {
             case: &self.case,

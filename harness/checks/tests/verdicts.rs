@@ -63,7 +63,7 @@ fn gave(outputs: Vec<Tensor>) -> Observation {
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     }
 }
 
@@ -173,12 +173,14 @@ fn unwritten_elements_differ_from_wrong_ones() {
             output_filling,
             ..gave(vec![floats(&[1, 1, 6], elements)])
         };
-        let unwritten = Scene::of(gave(&elements, filling));
+        let unwritten = Scene::of(gave(&elements, Some(filling)));
         assert_eq!(unwritten.divergences(), [(Kind::UnwrittenOutput, Stage::Execute)]);
-        let computed = Scene::of(gave(&elements, other));
-        assert_eq!(computed.divergences(), [(Kind::WrongValues, Stage::Execute)]);
+        for held in [Some(other), None] {
+            let computed = Scene::of(gave(&elements, held));
+            assert_eq!(computed.divergences(), [(Kind::WrongValues, Stage::Execute)], "{held:?}");
+        }
         elements[0] = 5.0;
-        let wrong_too = Scene::of(gave(&elements, filling));
+        let wrong_too = Scene::of(gave(&elements, Some(filling)));
         assert_eq!(wrong_too.divergences(), [(Kind::WrongValues, Stage::Execute)]);
     }
 }

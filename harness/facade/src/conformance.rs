@@ -7,7 +7,10 @@ use std::{
     thread,
 };
 
-use twinfer_case::{Case, Comparisons, Divergence, Finding, TrustedVariant, Variant, VariantInfo, Verdict};
+use twinfer_case::{
+    Case, Comparisons, Divergence, Expectation, Finding, TrustedVariant, Variant, VariantInfo, Verdict,
+    ensure_declared,
+};
 use twinfer_libraries::{Hashing, Store};
 use twinfer_provision::{Error as ProvisionError, Provision};
 use twinfer_store::{FindingsFolder, RecordedObservation, known_findings};
@@ -55,7 +58,8 @@ impl Conformance {
     /// Lets [`check`](Self::check) and [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt`
     /// keeps findings, or the run directory of a campaign. Each case that diverges is reduced then, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load()?;
+        let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load();
+        let findings = findings.inspect_err(|_| self.note_failure())?;
         self.known.extend(findings.into_iter().map(|(finding, _)| finding));
         Ok(self)
     }
@@ -94,11 +98,7 @@ impl Conformance {
 
     /// What a diverging case shows besides known findings.
     fn remaining(&self, case: &Case) -> Result<Remaining, Error> {
-        let shows = |finding: &Finding, known: &Finding| {
-            known.signature == finding.signature && finding.shows_error_of(known)
-        };
-        let is_known = |finding: &Finding| self.known.iter().any(|known| shows(finding, known));
-        Ok(self.targets.remaining(case, &is_known).inspect_err(|_| self.note_failure())?)
+        Ok(self.targets.remaining(case, &self.known).inspect_err(|_| self.note_failure())?)
     }
 
     /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden
@@ -137,6 +137,10 @@ impl Conformance {
 
     /// What every variant does with `case`, in the order of the variants.
     fn answers(&self, case: &Case) -> Result<Vec<RecordedObservation>, Error> {
+        if case.expectation == Expectation::Valid {
+            let unfit = case.runs.iter().try_for_each(|run| ensure_declared(&case.graph.inputs, run));
+            unfit.inspect_err(|_| self.note_failure())?;
+        }
         let surveyed = self.targets.survey(std::slice::from_ref(case), &|_, _| {});
         let answers = surveyed.inspect_err(|_| self.note_failure())?;
         let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);

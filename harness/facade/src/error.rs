@@ -1,6 +1,6 @@
 use std::{fmt, io};
 
-use twinfer_case::{InvalidVariant, Variant};
+use twinfer_case::{InvalidVariant, UnfitInputs, Variant};
 use twinfer_onnx::{DecodeError, InvalidTensor};
 use twinfer_targets::TargetError;
 
@@ -32,6 +32,9 @@ pub enum Error {
     /// A model is not one that golden supports.
     #[error(transparent)]
     Model(#[from] DecodeError),
+    /// The inputs of a case are not as its model declares them.
+    #[error(transparent)]
+    UnfitInputs(#[from] UnfitInputs),
     /// The elements of an input do not fit its shape.
     #[error(transparent)]
     Input(#[from] InvalidTensor),

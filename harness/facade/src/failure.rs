@@ -9,8 +9,8 @@ const MOST_CHARACTERS: usize = 200;
 
 /// A case on which a variant diverges.
 ///
-/// [`Display`](fmt::Display) writes at most 15 lines: what diverges and why, then the case in ONNX's text form. They hold
-/// no times or paths, so they can be kept as a snapshot.
+/// [`Display`](fmt::Display) writes at most 15 lines: what diverges, where and why, then the case in ONNX's text form, without its initializers if
+/// it is too long. They hold no times or paths, so they can be kept as a snapshot.
 #[derive(Clone, PartialEq)]
 pub struct Failure {
     /// The case; what [`Conformance::check_all`](crate::Conformance::check_all) finds is as small as twinfer can make it.
@@ -23,7 +23,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines: Vec<String> = self.divergences.iter().flat_map(lines_of).collect();
         lines.truncate(MOST_LINES / 2);
-        lines.extend(self.case.to_string().lines().map(str::to_owned));
+        lines.extend(case_lines(&self.case, MOST_LINES - lines.len()));
         let cut = lines.len().saturating_sub(MOST_LINES);
         if cut > 0 {
             lines.truncate(MOST_LINES - 1);
@@ -46,9 +46,25 @@ fn lines_of(divergence: &Divergence) -> Vec<String> {
     let detail = divergence.readable_detail();
     let detail = detail.lines().next().unwrap_or_default();
     let mut lines = vec![format!("{variant} diverges in {stage}: {kind}: {detail}")];
+    lines.extend(divergence.culprit.iter().map(|culprit| format!("culprit: {culprit}")));
     lines.extend(divergence.diagnosis.iter().map(|diagnosis| format!("because: {diagnosis}")));
     lines.extend(divergence.documented.iter().map(|rule| format!("documented by the backend: {rule}")));
     lines
+}
+
+/// The text form of a case, without its initializers if it has more than `most` lines.
+fn case_lines(case: &Case, most: usize) -> Vec<String> {
+    let text = case.to_string();
+    let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    let body = lines.iter().position(|line| line == "{");
+    let weights = lines.iter().skip(1).position(|line| line.starts_with('<'));
+    match (weights.map(|place| place + 1), body) {
+        (Some(weights), Some(body)) if lines.len() > most && weights < body => {
+            let left_out = format!("<{} initializers>", case.graph.initializers.len());
+            [&lines[..weights], &[left_out], &lines[body..]].concat()
+        }
+        _ => lines,
+    }
 }
 
 fn shortened(line: &str) -> String {
@@ -80,5 +96,6 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\n<ir_version: ") && text.ends_with("more lines"), "{text}");
+        assert!(text.contains(" initializers>\n{\n"), "its nodes say more than its weights: {text}");
     }
 }

@@ -200,6 +200,9 @@ impl Symbols {
                 Dim::Symbolic(name) if name.is_empty() => true,
                 Dim::Symbolic(name) => *self.0.entry(name.clone()).or_insert(*extent) == *extent,
             });
-        require(matches, Rule::DeclaredInput, || format!("declared {dims:?}, is {shape:?}"))
+        require(matches, Rule::DeclaredInput, || {
+            let declared: Vec<_> = dims.iter().map(Dim::to_string).collect();
+            format!("declared [{}], is {shape:?}", declared.join(", "))
+        })
     }
 }

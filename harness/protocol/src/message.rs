@@ -303,7 +303,7 @@ mod tests {
                 bytes: 400,
                 offset: u64::MAX,
             }],
-            output_filling: OutputFilling::default(),
+            output_filling: Some(OutputFilling::default()),
         }
     }
 

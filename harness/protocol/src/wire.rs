@@ -123,7 +123,7 @@ impl<'a> ObservationHeader<'a> {
             log: self.log.into_owned(),
             timings: self.timings.into_owned(),
             out_of_bounds: self.out_of_bounds.into_owned(),
-            output_filling: OutputFilling::default(),
+            output_filling: Some(OutputFilling::default()),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a case shows besides known findings.
 
 use twinfer_case::{Case, Finding};
-use twinfer_triage::{DivergingCase, Scrutiny, Triageable, Whole, finding};
+use twinfer_triage::{DivergingCase, Scrutiny, Triageable, Whole, finding, is_known_as};
 use twinfer_workers::TriageWorkers;
 
 use crate::{TargetError, Targets};
@@ -24,28 +24,28 @@ struct Cause {
 }
 
 impl Targets {
-    /// What `case` shows besides known findings: of each variant, every cause of its divergences, of the whole case and of wrong segments.
-    /// Each cause is reduced to the smallest case that shows it, and the finding is what that case shows, without experiments and repeats.
+    /// What `case` shows besides `known` findings: of each variant, every cause of its divergences, of the whole case and of wrong segments. A
+    /// cause is known as it is, or else once it is reduced to the smallest case that shows it. Findings are without experiments and repeats.
     ///
     /// # Errors
     ///
     /// If a worker fails.
-    pub fn remaining(
-        &self,
-        case: &Case,
-        is_known: &dyn Fn(&Finding) -> bool,
-    ) -> Result<Remaining, TargetError> {
+    pub fn remaining(&self, case: &Case, known: &[Finding]) -> Result<Remaining, TargetError> {
+        let is_known = |finding: &Finding| known.iter().any(|known| is_known_as(finding, known));
         let mut remaining = Remaining::NoDivergence;
         for workers in &self.variants {
             for Cause { diverging, is_reducible } in self.causes(workers, case)? {
+                remaining = Remaining::Nothing;
                 let whole = diverging.evaluated.clone();
+                if is_known(&finding(workers.info(), &whole, &diverging, Vec::new())) {
+                    continue;
+                }
                 let minimal =
                     if is_reducible { self.smallest(workers, diverging, &mut |_| {})? } else { diverging };
                 let finding = finding(workers.info(), &whole, &minimal, Vec::new());
                 if !is_known(&finding) {
                     return Ok(Remaining::New(Box::new(finding), minimal.evaluated.encoded.case.clone()));
                 }
-                remaining = Remaining::Nothing;
             }
         }
         Ok(remaining)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{CaseRecord, Finding};
+use twinfer_case::{CaseRecord, Cause, Finding};
 
 use crate::identity::{is_alike, known_parts};
 
@@ -99,12 +99,14 @@ impl<'a> Recognition<'a> {
         }
     }
 
-    /// Whether a finding that shows at `places` is known. One whose signature has no explanation is if known findings with its signature and
+    /// Whether a finding that shows at `places` is known. One that is explained as a known finding is, is known whatever its operators. One whose signature has no explanation is if known findings with its signature and
     /// its error list all these places with differences that are not much smaller, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
     /// once explain is if known findings show each of them, and it shows at one place: at another, it may be another mistake.
     pub fn recognize(&self, finding: &Finding, places: &Places) -> Recognized {
         let is_known_together = self.is_known_together(finding);
-        if is_known_together && places.len() <= 1 {
+        if is_known_together && places.len() <= 1
+            || self.known.iter().any(|known| is_explained_alike(known, finding))
+        {
             return Recognized::Known;
         }
         let of_one_name = self.known.iter().filter(|known| known.signature == finding.signature);
@@ -144,6 +146,27 @@ impl<'a> Recognition<'a> {
     }
 }
 
+/// Whether `finding`, of a case by itself, is `known`: the same explains both, or both have the same signature and show the same error. If nothing
+/// explains them and `finding` is about a node of a model, `known` has to list that node.
+pub fn is_known_as(finding: &Finding, known: &Finding) -> bool {
+    let is_listed = || first_place(finding).is_none_or(|place| known.is_wrong_at(&place));
+    is_explained_alike(known, finding)
+        || known.signature == finding.signature
+            && finding.shows_error_of(known)
+            && (!finding.is_unexplained() || is_listed())
+}
+
+/// Whether the same explains wrong values of both findings, which may be of other operators. Alternatives have to be the same, too.
+fn is_explained_alike(known: &Finding, finding: &Finding) -> bool {
+    let is_fallback = |finding: &Finding| matches!(finding.signature.cause, Cause::Fallback { .. });
+    let names = |finding: &Finding| finding.diagnosis.iter().cloned().collect::<BTreeSet<_>>();
+    is_alike(&known.signature, &finding.signature)
+        && !is_fallback(known)
+        && !is_fallback(finding)
+        && !finding.diagnosis.is_empty()
+        && names(known) == names(finding)
+}
+
 /// Where the culprit of a finding is.
 fn first_place(finding: &Finding) -> Option<Place> {
     finding.divergences.first()?.culprit.as_ref()?.places().next().map(owned)
@@ -174,7 +197,7 @@ mod tests {
     use std::iter;
 
     use twinfer_case::{
-        Blame, CaseHash, Cause, Culprit, Description, Diagnosis, Divergence, JOURNAL_FORMAT, Kind, NamedNode,
+        Blame, CaseHash, Culprit, Description, Diagnosis, Divergence, JOURNAL_FORMAT, Kind, NamedNode,
         Observation, Outcome, Request, Shown, Stage, VariantInfo, Verdict, WrongSegment,
     };
     use twinfer_checks::{Judgement, record};
@@ -347,6 +370,24 @@ mod tests {
         ] {
             assert_eq!(recognized(known, found), expected);
         }
+    }
+
+    /// Experiments explain findings whose signatures name operators: those of a minimal case are fewer than those of a model.
+    #[test]
+    fn finding_with_a_known_explanation_is_known_whatever_its_operators() {
+        let of = |operators: &[&str], edits: &[&str]| {
+            let mut finding = finding(&[], &["c3"]);
+            finding.signature.cause =
+                Cause::Graph(operators.iter().map(|&operator| operator.to_owned()).collect());
+            finding.diagnosis = edits.iter().map(|&edit| edit.to_owned()).collect();
+            finding
+        };
+        let known = [of(&["Conv"], &["conv-bias-ignored"])];
+        let found = |edits: &[&str]| recognized(&known, &[&of(&["Conv", "Relu"], edits)], &["c3"]);
+        assert_eq!(found(&["conv-bias-ignored"]), Recognized::Known);
+        assert_eq!(found(&["conv-bias-ignored", "conv-bias-halved"]), Recognized::New);
+        assert_eq!(found(&["conv-bias-halved"]), Recognized::New);
+        assert_eq!(found(&[]), Recognized::New);
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl WorkerProcess {
             }
             Ok(Some(FromWorker::Answer { hash, mut observation, last, .. })) => {
                 (self.is_spent, self.stage) = (last, None);
-                observation.output_filling = self.filling.outputs.unwrap_or_default();
+                observation.output_filling = self.filling.outputs;
                 Ok(Reply::Observed(hash, Box::new(observation)))
             }
             Ok(Some(FromWorker::Fault(fault))) => Err(Loss::Fault(fault)),

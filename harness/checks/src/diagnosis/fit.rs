@@ -17,6 +17,9 @@ pub const FAR_CLOSER: f64 = 64.0;
 /// The different elements that have to be far closer to a mutant: one or two may be by chance.
 pub const MANY: usize = 4;
 
+/// The probability up to which it is no coincidence that a mutant leaves open what golden gets wrong.
+const COINCIDENCE: f64 = 1e-4;
+
 /// How closely mutants reproduce an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -85,7 +88,7 @@ pub fn largest_difference(references: &References, observation: &Observation) ->
 struct Comparison {
     residual: f64,
     share: f64,
-    /// The element where golden is farthest from the observation; `None` while golden is right everywhere.
+    /// The element where golden is farthest from the observation, of several the one that tells most; `None` while golden is right everywhere.
     worst: Option<Worst>,
     /// The largest difference from the mutant where golden is wrong.
     residual_where_wrong: f64,
@@ -93,9 +96,37 @@ struct Comparison {
     distance: f64,
     /// The different elements where golden is farthest off, with their differences from golden, [`MANY`] at most.
     farthest: Vec<(f64, f64)>,
+    /// What a mutant leaves open of quantized elements.
+    ties: Ties,
     /// The evidence of sums in 16-bit floats, if that is the mutant. The order of the sums is unknown, so the mutant's bound is
     /// wide enough to hold golden's values too and proves nothing.
     half_sums: Option<HalfSums>,
+}
+
+/// Quantized elements that a mutant leaves open because they are close to a tie, so that its bound holds golden's values too.
+#[derive(Default)]
+struct Ties {
+    elements: u32,
+    open: u32,
+    wrong: u32,
+    /// Whether golden is wrong about an element that is not left open.
+    is_elsewhere: bool,
+}
+
+impl Ties {
+    fn add(&mut self, mutant: &Reference, place: usize, is_wrong: bool) {
+        let is_open = mutant.quantization_step.is_some_and(|step| mutant.bound[place] >= step);
+        self.elements += 1;
+        self.open += u32::from(is_open);
+        self.wrong += u32::from(is_wrong);
+        self.is_elsewhere |= is_wrong && !is_open;
+    }
+
+    /// Whether golden is wrong about elements that are left open and no others, of which there are so few that this is no coincidence.
+    fn are_telling(&self) -> bool {
+        let share = f64::from(self.open) / f64::from(self.elements.max(1));
+        !self.is_elsewhere && self.wrong > 0 && share.powf(f64::from(self.wrong)) <= COINCIDENCE
+    }
 }
 
 /// An element that golden does not explain.
@@ -105,6 +136,14 @@ struct Worst {
     deviation: f64,
     /// The difference that the mutant allows.
     allowed: f64,
+}
+
+impl Worst {
+    /// Whether golden is farther off here than at `other`, or as far where the mutant allows less.
+    fn tells_more_than(self, other: Self) -> bool {
+        let by_deviation = self.deviation.total_cmp(&other.deviation);
+        by_deviation.then_with(|| other.allowed.total_cmp(&self.allowed)).is_gt()
+    }
 }
 
 impl Comparison {
@@ -133,12 +172,14 @@ impl Comparison {
             let allowed = mutant.bound[place];
             let from_golden =
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
+            self.ties.add(mutant, place, matches!(from_golden, Agreement::Wrong(_)));
             if let Agreement::Wrong(deviation) = from_golden {
                 is_wrong = true;
                 self.add_wrong(given, deviation);
                 self.residual_where_wrong = self.residual_where_wrong.max(from_mutant);
-                if self.worst.is_none_or(|worst| deviation > worst.deviation) {
-                    self.worst = Some(Worst { deviation, allowed });
+                let wrong = Worst { deviation, allowed };
+                if self.worst.is_none_or(|worst| wrong.tells_more_than(worst)) {
+                    self.worst = Some(wrong);
                 }
             }
             self.residual = self.residual.max(from_mutant);
@@ -162,7 +203,7 @@ impl Comparison {
     }
 
     /// The fit of a mutant that is wrong nowhere; `None` unless it is closer than golden where golden is wrong, and its bound excludes
-    /// golden's value there or it is far closer everywhere.
+    /// golden's value there, or what it leaves open is [no coincidence](Ties::are_telling), or it is far closer everywhere.
     fn fit(self) -> Option<Fit> {
         let worst = self.worst?;
         let excludes_golden = worst.allowed < worst.deviation;
@@ -171,7 +212,7 @@ impl Comparison {
         let is_far_closer = self.farthest.len() == MANY && self.farthest.iter().all(is_far);
         let is_conclusive = match self.half_sums {
             Some(half_sums) => half_sums.is_conclusive(),
-            None => excludes_golden && is_closer || is_far_closer,
+            None => (excludes_golden || self.ties.are_telling()) && is_closer || is_far_closer,
         };
         is_conclusive.then_some(Fit { residual: Some(self.residual), share: self.share })
     }
@@ -252,6 +293,38 @@ mod tests {
     fn mutants_that_agree_with_everything_do_not_fit() {
         assert_eq!(fit((7.0, f64::INFINITY), 1.0, 3.0), None);
         assert_eq!(fit((3.0, 5.0), 1.0, 3.0), None, "its bound holds golden's value too");
+    }
+
+    /// Of 1,000 quantized elements, `open` are close to a tie for a mutant, which is right about all. Golden is wrong about the first two of them.
+    fn fits_ties(open: usize) -> bool {
+        let reference = |values: Vec<f64>, bound: Vec<f64>| Reference {
+            dtype: DataType::Int8,
+            shape: vec![values.len()],
+            values,
+            bound,
+            grid_step: None,
+            quantization_step: Some(1.0),
+            has_signed_zeros: false,
+        };
+        let evaluation =
+            |output| Evaluation { outputs: vec![output], unspecified: Vec::new(), open: Vec::new() };
+        let elements = |few: f64, number: usize| {
+            (0..1000).map(|place| if place < number { few } else { 0.0 }).collect::<Vec<_>>()
+        };
+        let mutant = evaluation(reference(elements(1.0, 2), elements(1.0, open)));
+        let golden = evaluation(reference(elements(0.0, 0), elements(0.0, 0)));
+        let output = Tensor::from_f64(DataType::Int8, vec![1000], &elements(1.0, 2)).expect("a vector");
+        let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
+        let mut comparison = Comparison::default();
+        comparison.add_run(&mutant, &golden, &run).and_then(|()| comparison.fit()).is_some()
+    }
+
+    #[test]
+    fn ties_tell_if_they_are_few() {
+        assert!(fits_ties(10), "two of 10 in 1,000");
+        assert!(!fits_ties(20), "two of 20 in 1,000 may be by chance");
+        assert!(fits_ties(0), "the mutant is certain");
+        assert!(fits_ties(1), "golden is wrong about one that is certain, too");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! Inputs that a user gives for a model: an `.npz` file, or a folder with a file for each input, as `NumPy` or the tests of ONNX write them.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{Run, TensorSource, read_file};
-use twinfer_onnx::{Dim, MAX_MODEL_BYTES, Tensor, ValueInfo};
+use twinfer_case::{Run, TensorSource, ensure_declared, read_file};
+use twinfer_onnx::{MAX_MODEL_BYTES, Tensor, ValueInfo};
 use twinfer_store::data_sets;
 
 use super::numpy;
@@ -58,11 +57,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 
 fn run(set: &Path, inputs: &[ValueInfo]) -> Result<Run, String> {
     let tensors = assigned(tensors(set, inputs)?, inputs)?;
-    let mut extents = BTreeMap::new();
-    for (input, tensor) in inputs.iter().zip(&tensors) {
-        check(input, tensor, &mut extents)?;
+    if let Some((input, _)) = inputs.iter().zip(&tensors).find(|(_, tensor)| tensor.is_empty()) {
+        return Err(format!("{:?} has no elements", input.name));
     }
-    Ok(Run { inputs: tensors.into_iter().map(TensorSource::Data).collect() })
+    let run = Run { inputs: tensors.into_iter().map(TensorSource::Data).collect() };
+    ensure_declared(inputs, &run).map_err(|unfit| unfit.to_string())?;
+    Ok(run)
 }
 
 /// The tensors of a data set by name.
@@ -143,47 +143,9 @@ fn listed<'a>(inputs: impl Iterator<Item = &'a ValueInfo>) -> String {
     inputs.map(|input| format!("{:?}", input.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a tensor is what the model declares of an input; `extents` are those of symbolic dimensions.
-fn check<'a>(
-    input: &'a ValueInfo,
-    tensor: &Tensor,
-    extents: &mut BTreeMap<&'a str, usize>,
-) -> Result<(), String> {
-    let (name, dtype) = (&input.name, tensor.dtype());
-    if dtype != input.dtype {
-        return Err(format!("{name:?} is {dtype}, and the model declares {}", input.dtype));
-    }
-    if tensor.is_empty() {
-        return Err(format!("{name:?} has no elements"));
-    }
-    let Some(dims) = &input.shape else { return Ok(()) };
-    let declared: Vec<_> = dims.iter().map(Dim::to_string).collect();
-    let refusal = format!(
-        "{name:?} has the shape {:?}, and the model declares [{}]",
-        tensor.shape,
-        declared.join(", ")
-    );
-    if dims.len() != tensor.shape.len() {
-        return Err(refusal);
-    }
-    for (dim, extent) in dims.iter().zip(&tensor.shape) {
-        match dim {
-            Dim::Fixed(fixed) if fixed != extent => return Err(refusal),
-            Dim::Symbolic(symbol) if !symbol.is_empty() => {
-                let known = *extents.entry(symbol).or_insert(*extent);
-                if known != *extent {
-                    return Err(format!("{refusal}, where {symbol} is {known} already"));
-                }
-            }
-            Dim::Fixed(_) | Dim::Symbolic(_) => {}
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use twinfer_onnx::DataType;
+    use twinfer_onnx::{DataType, Dim};
 
     use super::*;
 
@@ -202,11 +164,8 @@ mod tests {
         for (name, shape) in tensors {
             fs::write(folder.path().join(format!("{name}.pb")), zeros(shape).encode_proto("")).unwrap();
         }
-        let shape = |source: TensorSource| match source {
-            TensorSource::Data(tensor) => tensor.shape,
-            TensorSource::Recipe(recipe) => recipe.shape,
-        };
-        run(folder.path(), inputs).map(|run| run.inputs.into_iter().map(shape).collect())
+        let shapes = |run: Run| run.inputs.iter().map(|input| input.shape().to_vec()).collect();
+        run(folder.path(), inputs).map(shapes)
     }
 
     #[test]

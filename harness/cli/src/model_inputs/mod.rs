@@ -6,7 +6,7 @@ mod numpy;
 use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
-use twinfer_case::{Case, Expectation, GeneratedInputs, Request, Run, TensorSource, UnfitModel};
+use twinfer_case::{Case, Expectation, GeneratedInputs, Request, Run, UnfitModel};
 use twinfer_onnx::{Graph, PartialGraph, ValueInfo, infer_shapes};
 
 use crate::{Failure, whole_number::whole_number};
@@ -41,7 +41,7 @@ impl InputArguments {
         };
         if !self.given.is_empty() {
             let runs = given::runs(&self.given, &graph.inputs)?;
-            runs.iter().try_for_each(|run| accept(graph, run))?;
+            runs.iter().try_for_each(|run| ensure_valid(graph, run))?;
             return Ok(runs.into_iter().map(case).collect());
         }
         let runs = self.generated().runs(graph, self.cases.get()).map_err(|unfit| failure(&unfit))?;
@@ -101,13 +101,9 @@ pub fn parse_extent(text: &str) -> Result<(String, usize), String> {
     Ok((name.to_owned(), extent))
 }
 
-/// Whether the graph is valid for inputs of these shapes.
-fn accept(graph: &Graph, run: &Run) -> Result<(), Failure> {
-    let shape = |source: &TensorSource| match source {
-        TensorSource::Data(tensor) => tensor.shape.clone(),
-        TensorSource::Recipe(recipe) => recipe.shape.clone(),
-    };
-    let shapes: Vec<_> = run.inputs.iter().map(shape).collect();
+/// Refuses a run whose inputs make the graph invalid.
+fn ensure_valid(graph: &Graph, run: &Run) -> Result<(), Failure> {
+    let shapes: Vec<_> = run.inputs.iter().map(|input| input.shape().to_vec()).collect();
     let invalid = |violation| Failure::usage(format!("the model is invalid for these inputs: {violation}"));
     infer_shapes(graph, &shapes).map(|_| ()).map_err(invalid)
 }

@@ -51,6 +51,7 @@ impl StderrTail {
         let bytes: Vec<u8> =
             self.bytes.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
+        tracing::debug!(stderr = ?text, "end of what a worker wrote to stderr");
         text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
     }
 }

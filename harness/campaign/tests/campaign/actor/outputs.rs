@@ -39,7 +39,7 @@ fn evaluate_with(graph: &Graph, task: &Task, output: fn(&Reference) -> Tensor) -
         log: Vec::new(),
         timings: Vec::new(),
         out_of_bounds: Vec::new(),
-        output_filling: OutputFilling::default(),
+        output_filling: Some(OutputFilling::default()),
     }
 }
 
