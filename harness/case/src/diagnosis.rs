@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why an output is wrong: the mutants of golden that reproduce it.
 ///
 /// `Display` gives the line that reports show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The mutants that reproduce the output, in golden's order: one answer, which has several if the case cannot
     /// distinguish them; empty if nothing reproduces the output.
@@ -16,6 +16,10 @@ pub struct Diagnosis {
     pub residual: Option<f64>,
     /// The largest difference between the output and golden's; `None` if the shapes differ or an element is no number.
     pub unexplained: Option<f64>,
+    /// The names of mutants that may be why, although the output tells too little: it differs only at quantized elements that they leave open, close
+    /// to a tie. Empty if something reproduces the output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub possible: Vec<String>,
 }
 
 /// A mutant of golden that reproduces an output.
@@ -102,7 +106,7 @@ mod tests {
             clause: (*clause).to_owned(),
         };
         let mutants = clauses.iter().map(mutant).collect();
-        Diagnosis { mutants, residual, unexplained }.to_string()
+        Diagnosis { mutants, residual, unexplained, ..Diagnosis::default() }.to_string()
     }
 
     #[test]
@@ -123,7 +127,12 @@ mod tests {
         assert_eq!(diagnosis(&[], None, Some(1234.4)), "unexplained (largest difference 1234)");
         assert_eq!(diagnosis(&[], None, None), "unexplained");
         let refuted = ReproducingMutant { name: "truncated".to_owned(), clause: String::new() };
-        let refuted = Diagnosis { mutants: vec![refuted], residual: Some(0.0), unexplained: Some(1.0) };
+        let refuted = Diagnosis {
+            mutants: vec![refuted],
+            residual: Some(0.0),
+            unexplained: Some(1.0),
+            ..Diagnosis::default()
+        };
         assert_eq!(refuted.narrowed_to(&[]).to_string(), "unexplained (largest difference 1)");
     }
 

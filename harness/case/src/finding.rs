@@ -292,7 +292,8 @@ mod tests {
             include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
         let mut finding: Finding = serde_json::from_str(stored).unwrap();
         let mutant = |name: &str| ReproducingMutant { name: name.to_owned(), clause: "it is".to_owned() };
-        let diagnosis = |mutants| Diagnosis { mutants, residual: Some(0.0), unexplained: None };
+        let diagnosis =
+            |mutants| Diagnosis { mutants, residual: Some(0.0), unexplained: None, ..Diagnosis::default() };
         let (composed, signature) = (diagnosis(vec![mutant("conv-bias-negated")]), finding.signature.clone());
         finding.explain_by(Some(&composed));
         assert!(finding.diagnosis.is_empty(), "there are no values to explain");
@@ -315,7 +316,12 @@ mod tests {
         let finding = |mutants: &[&str], largest: f64| {
             let mut finding: Finding = serde_json::from_str(stored).unwrap();
             finding.diagnosis = mutants.iter().map(|&mutant| mutant.to_owned()).collect();
-            let diagnosis = Diagnosis { mutants: Vec::new(), residual: None, unexplained: Some(largest) };
+            let diagnosis = Diagnosis {
+                mutants: Vec::new(),
+                residual: None,
+                unexplained: Some(largest),
+                ..Diagnosis::default()
+            };
             finding.divergences[0].diagnosis = Some(diagnosis);
             finding
         };

@@ -49,11 +49,21 @@ fn diagnose(input: &DiagnosisInput<'_>) -> Diagnosis {
     let alike = fits.iter().filter(|(_, fit)| closest.is_some_and(|closest| fit.is_like(closest)));
     let alike: Vec<Combination> = alike.map(|(combination, _)| *combination).collect();
     let least = alike.iter().filter(|combination| !alike.iter().any(|other| other.is_part_of(combination)));
+    let possible = if fits.is_empty() { possible(input) } else { Vec::new() };
     Diagnosis {
         mutants: least.map(|combination| reproducing(*combination)).collect(),
         residual: closest.and_then(|closest| closest.residual),
         unexplained: largest_difference(input.references, input.observation),
+        possible,
     }
+}
+
+/// The names of the mutants that may be why an output is wrong, although it tells too little.
+fn possible(input: &DiagnosisInput<'_>) -> Vec<String> {
+    let concerned = |combination: &Combination| combination.concerns(&input.encoded.case.graph);
+    let exact = Combination::singles().filter(|one| concerned(one) && !one.is_precision());
+    let possible = exact.filter(|combination| Fit::is_possible(combination.mutants, input));
+    possible.map(|combination| combination.name.to_owned()).collect()
 }
 
 /// The mutants that reproduce an output: single ones or, if there are none, combinations of which none can be left out.

@@ -161,7 +161,7 @@ mod tests {
         let mutants = mutants.iter().map(mutant).collect();
         let variant = "ort:cpu".parse().expect("a variant");
         Divergence {
-            diagnosis: Some(Diagnosis { mutants, residual: None, unexplained: None }),
+            diagnosis: Some(Diagnosis { mutants, ..Diagnosis::default() }),
             documented: rule.map(str::to_owned),
             ..Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, String::new())
         }

@@ -201,6 +201,7 @@ mod tests {
             mutants: names.iter().map(mutant).collect(),
             residual: None,
             unexplained: None,
+            ..Diagnosis::default()
         };
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let before = explained(&["axis", "swapped"]);

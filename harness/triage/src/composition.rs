@@ -197,7 +197,7 @@ impl Trials<'_> {
             clause: hypothesis.clause(),
         };
         let mutants = explaining.iter().map(reproducing).collect();
-        let diagnosis = Diagnosis { mutants, residual, unexplained: None };
+        let diagnosis = Diagnosis { mutants, residual, unexplained: None, ..Diagnosis::default() };
         (explaining.len() <= MOST_ALTERNATIVES).then_some(Explanation { failures, diagnosis })
     }
 }

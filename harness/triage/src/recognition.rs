@@ -99,12 +99,13 @@ impl<'a> Recognition<'a> {
         }
     }
 
-    /// Whether a finding that shows at `places` is known. One that is explained as a known finding is, is known whatever its operators. One whose signature has no explanation is if known findings with its signature and
+    /// Whether a finding that shows at `places` is known. One that is explained as a known finding is, is known whatever its operators, and so is one that may be, if it shows at one place. One whose signature has no explanation is if known findings with its signature and
     /// its error list all these places with differences that are not much smaller, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
     /// once explain is if known findings show each of them, and it shows at one place: at another, it may be another mistake.
     pub fn recognize(&self, finding: &Finding, places: &Places) -> Recognized {
         let is_known_together = self.is_known_together(finding);
-        if is_known_together && places.len() <= 1
+        let may_be_known = || self.known.iter().any(|known| may_show(finding, known));
+        if places.len() <= 1 && (is_known_together || may_be_known())
             || self.known.iter().any(|known| is_explained_alike(known, finding))
         {
             return Recognized::Known;
@@ -151,6 +152,7 @@ impl<'a> Recognition<'a> {
 pub fn is_known_as(finding: &Finding, known: &Finding) -> bool {
     let is_listed = || first_place(finding).is_none_or(|place| known.is_wrong_at(&place));
     is_explained_alike(known, finding)
+        || may_show(finding, known)
         || known.signature == finding.signature
             && finding.shows_error_of(known)
             && (!finding.is_unexplained() || is_listed())
@@ -165,6 +167,16 @@ fn is_explained_alike(known: &Finding, finding: &Finding) -> bool {
         && !is_fallback(finding)
         && !finding.diagnosis.is_empty()
         && names(known) == names(finding)
+}
+
+/// Whether nothing explains `finding` and what explains `known` [may](twinfer_case::Diagnosis::possible) be why, whichever alternative that is.
+fn may_show(finding: &Finding, known: &Finding) -> bool {
+    let possible = finding.detailed_diagnosis().map(|diagnosis| &diagnosis.possible);
+    let is_possible = |name: &String| possible.is_some_and(|possible| possible.contains(name));
+    is_alike(&known.signature, &finding.signature)
+        && finding.diagnosis.is_empty()
+        && !known.diagnosis.is_empty()
+        && known.diagnosis.iter().all(is_possible)
 }
 
 /// Where the culprit of a finding is.
@@ -332,7 +344,12 @@ mod tests {
         let of_size = |mutants: &[&str], largest: f64| {
             let mut finding = finding(&[], &["c3"]);
             finding.diagnosis = mutants.iter().map(|&mutant| mutant.to_owned()).collect();
-            let diagnosis = Diagnosis { mutants: Vec::new(), residual: None, unexplained: Some(largest) };
+            let diagnosis = Diagnosis {
+                mutants: Vec::new(),
+                residual: None,
+                unexplained: Some(largest),
+                ..Diagnosis::default()
+            };
             finding.divergences[0].diagnosis = Some(diagnosis);
             finding
         };
@@ -388,6 +405,26 @@ mod tests {
         assert_eq!(found(&["conv-bias-ignored", "conv-bias-halved"]), Recognized::New);
         assert_eq!(found(&["conv-bias-halved"]), Recognized::New);
         assert_eq!(found(&[]), Recognized::New);
+    }
+
+    #[test]
+    fn finding_that_a_known_explanation_may_be_behind_is_known_at_one_node() {
+        let of = |explained: &[&str], possible: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+            let mut finding = finding(explained, &["c3"]);
+            finding.diagnosis = names(explained);
+            finding.divergences[0].diagnosis =
+                Some(Diagnosis { possible: names(possible), ..Diagnosis::default() });
+            finding
+        };
+        let known = [of(&["bias-in-product-steps"], &[])];
+        let found = |possible: &[&str], nodes| recognized(&known, &[&of(&[], possible)], nodes);
+        assert_eq!(found(&["bias-in-product-steps"], &["c3"]), Recognized::Known);
+        assert_eq!(found(&["bias-in-product-steps"], &["c3", "c5"]), Recognized::New);
+        assert_eq!(found(&["bias-dropped"], &["c3"]), Recognized::New);
+        let in_doubt = [of(&["bias-in-product-steps", "bias-dropped"], &[])];
+        let found = recognized(&in_doubt, &[&of(&[], &["bias-dropped"])], &["c3"]);
+        assert_eq!(found, Recognized::New, "it may be the other one");
     }
 
     #[test]

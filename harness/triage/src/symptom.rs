@@ -244,7 +244,7 @@ mod tests {
     fn explained_by(mutants: &[&str]) -> Divergence {
         let mutant = |name: &&str| ReproducingMutant { name: (*name).to_owned(), clause: String::new() };
         let mutants = mutants.iter().map(mutant).collect();
-        let diagnosis = Some(Diagnosis { mutants, residual: None, unexplained: None });
+        let diagnosis = Some(Diagnosis { mutants, ..Diagnosis::default() });
         Divergence { diagnosis, ..divergence(Kind::WrongValues) }
     }
 

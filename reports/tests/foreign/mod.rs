@@ -54,6 +54,7 @@ fn divergence(text: &str, base: &Divergence) -> Divergence {
             mutants: vec![ReproducingMutant { name: text.to_owned(), clause: text.to_owned() }],
             residual: None,
             unexplained: None,
+            ..Diagnosis::default()
         }),
         fallback: Some(Fallback {
             operator: text.to_owned(),

@@ -62,7 +62,7 @@ mod tests {
         let explanation =
             |mutant: &&str| ReproducingMutant { name: (*mutant).to_owned(), clause: String::new() };
         let explanations = mutants.iter().map(explanation).collect();
-        let diagnosis = Diagnosis { mutants: explanations, residual: None, unexplained: None };
+        let diagnosis = Diagnosis { mutants: explanations, ..Diagnosis::default() };
         let variant = "trt".parse().expect("a variant");
         let wrong =
             Divergence::new(variant, Stage::Execute, Kind::WrongValues, Blame::Variant, String::new());

@@ -58,7 +58,7 @@ mod tests {
             |mutant: &Mutant| ReproducingMutant { name: mutant.name().to_owned(), clause: String::new() };
         let explanations = mutants.iter().map(explanation).collect();
         let mut divergences = divergences();
-        settle(&mut divergences, &Diagnosis { mutants: explanations, residual: None, unexplained: None });
+        settle(&mut divergences, &Diagnosis { mutants: explanations, ..Diagnosis::default() });
         let before = |divergence: &Divergence| divergence.fallback.as_ref().map(|fallback| fallback.values);
         divergences.iter().map(|divergence| (divergence.kind, before(divergence))).collect()
     }
@@ -74,7 +74,7 @@ mod tests {
     fn what_is_before_of_a_fallback_is_what_became_known_of_it() {
         let mut divergences = divergences();
         divergences[0].detail = "it runs on FLOAT; the values are wrong".to_owned();
-        settle(&mut divergences, &Diagnosis { mutants: Vec::new(), residual: None, unexplained: None });
+        settle(&mut divergences, &Diagnosis::default());
         assert_eq!(divergences[1].detail, "it runs on FLOAT; the values are wrong for another reason");
     }
 

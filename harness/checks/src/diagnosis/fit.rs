@@ -20,6 +20,9 @@ pub const MANY: usize = 4;
 /// The probability up to which it is no coincidence that a mutant leaves open what golden gets wrong.
 const COINCIDENCE: f64 = 1e-4;
 
+/// As [`COINCIDENCE`], if the mutant is known to be a mistake of the backend.
+const POSSIBLE_COINCIDENCE: f64 = 0.05;
+
 /// How closely mutants reproduce an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -33,25 +36,19 @@ impl Fit {
     /// The fit of golden with all of `mutants` applied; `None` if it does not reproduce every run, or if golden reproduces them
     /// as well.
     pub fn of(mutants: &[Mutant], input: &DiagnosisInput<'_>) -> Option<Self> {
-        let DiagnosisInput { encoded, references, observation, arithmetic, .. } = input;
-        let Case { graph, request, .. } = &encoded.case;
-        let arithmetic = arithmetic.for_request(request);
-        let evaluate = |inputs: &Vec<Tensor>| evaluate_as(graph, inputs, arithmetic, mutants).ok();
+        let DiagnosisInput { encoded, observation, .. } = input;
         if observation.runs.is_empty() {
-            let evaluation = encoded.task.runs.first().and_then(evaluate);
+            let evaluation = encoded.task.runs.first().and_then(|inputs| evaluate(mutants, inputs, input));
             let fits =
                 evaluation.zip(observation.inferred_shapes.as_ref()).is_some_and(|(e, i)| infers(&e, i));
             return fits.then_some(Self { residual: None, share: 0.0 });
         }
-        let half_sums = mutants.contains(&Mutant::SumsInHalf).then(HalfSums::default);
-        let mut comparison = Comparison { half_sums, ..Comparison::default() };
-        for ((inputs, reference), run) in encoded.task.runs.iter().zip(*references).zip(&observation.runs) {
-            let (Some(mutant), Ok(golden)) = (evaluate(inputs), reference) else {
-                return None;
-            };
-            comparison.add_run(&mutant, golden, run)?;
-        }
-        comparison.fit()
+        compare(mutants, input)?.fit()
+    }
+
+    /// Whether golden with all of `mutants` applied may reproduce every run, although the runs tell too little.
+    pub fn is_possible(mutants: &[Mutant], input: &DiagnosisInput<'_>) -> bool {
+        compare(mutants, input).is_some_and(|comparison| comparison.is_possible())
     }
 
     /// Whether the case does not distinguish this fit from the closest one.
@@ -81,6 +78,26 @@ pub fn largest_difference(references: &References, observation: &Observation) ->
         }
     }
     (!observation.runs.is_empty() && largest.is_finite()).then_some(largest)
+}
+
+/// What golden with all of `mutants` applied computes in a run.
+fn evaluate(mutants: &[Mutant], inputs: &[Tensor], input: &DiagnosisInput<'_>) -> Option<Evaluation> {
+    let Case { graph, request, .. } = &input.encoded.case;
+    evaluate_as(graph, inputs, input.arithmetic.for_request(request), mutants).ok()
+}
+
+/// Compares every run with `mutants`; `None` if they do not reproduce one, or cannot be compared.
+fn compare(mutants: &[Mutant], input: &DiagnosisInput<'_>) -> Option<Comparison> {
+    let DiagnosisInput { encoded, references, observation, .. } = input;
+    let half_sums = mutants.contains(&Mutant::SumsInHalf).then(HalfSums::default);
+    let mut comparison = Comparison { half_sums, ..Comparison::default() };
+    for ((inputs, reference), run) in encoded.task.runs.iter().zip(*references).zip(&observation.runs) {
+        let (Some(mutant), Ok(golden)) = (evaluate(mutants, inputs, input), reference) else {
+            return None;
+        };
+        comparison.add_run(&mutant, golden, run)?;
+    }
+    Some(comparison)
 }
 
 /// Compares observed runs with a mutant and with golden.
@@ -124,8 +141,18 @@ impl Ties {
 
     /// Whether golden is wrong about elements that are left open and no others, of which there are so few that this is no coincidence.
     fn are_telling(&self) -> bool {
+        self.probability().is_some_and(|probability| probability <= COINCIDENCE)
+    }
+
+    /// Whether golden is wrong about elements that are left open and no others, and this is probably no coincidence.
+    fn may_tell(&self) -> bool {
+        self.probability().is_some_and(|probability| probability <= POSSIBLE_COINCIDENCE)
+    }
+
+    /// The probability that elements about which golden is wrong are all left open; `None` if they are not, or if there are none.
+    fn probability(&self) -> Option<f64> {
         let share = f64::from(self.open) / f64::from(self.elements.max(1));
-        !self.is_elsewhere && self.wrong > 0 && share.powf(f64::from(self.wrong)) <= COINCIDENCE
+        (!self.is_elsewhere && self.wrong > 0).then(|| share.powf(f64::from(self.wrong)))
     }
 }
 
@@ -216,6 +243,12 @@ impl Comparison {
         };
         is_conclusive.then_some(Fit { residual: Some(self.residual), share: self.share })
     }
+
+    /// Whether a mutant that is wrong nowhere is closer than golden where golden is wrong, which is about ties of the mutant only.
+    fn is_possible(&self) -> bool {
+        self.worst.is_some_and(|worst| 2.0 * self.residual_where_wrong <= worst.deviation)
+            && self.ties.may_tell()
+    }
 }
 
 /// Whether the inferred shapes are those of `evaluation`; −1 stands for an extent that is not known yet.
@@ -296,7 +329,7 @@ mod tests {
     }
 
     /// Of 1,000 quantized elements, `open` are close to a tie for a mutant, which is right about all. Golden is wrong about the first two of them.
-    fn fits_ties(open: usize) -> bool {
+    fn with_ties(open: usize) -> Comparison {
         let reference = |values: Vec<f64>, bound: Vec<f64>| Reference {
             dtype: DataType::Int8,
             shape: vec![values.len()],
@@ -316,15 +349,20 @@ mod tests {
         let output = Tensor::from_f64(DataType::Int8, vec![1000], &elements(1.0, 2)).expect("a vector");
         let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
         let mut comparison = Comparison::default();
-        comparison.add_run(&mutant, &golden, &run).and_then(|()| comparison.fit()).is_some()
+        comparison.add_run(&mutant, &golden, &run).expect("the mutant is right");
+        comparison
     }
 
     #[test]
     fn ties_tell_if_they_are_few() {
-        assert!(fits_ties(10), "two of 10 in 1,000");
-        assert!(!fits_ties(20), "two of 20 in 1,000 may be by chance");
-        assert!(fits_ties(0), "the mutant is certain");
-        assert!(fits_ties(1), "golden is wrong about one that is certain, too");
+        let fits = |open| with_ties(open).fit().is_some();
+        assert!(fits(10), "two of 10 in 1,000");
+        assert!(!fits(20), "two of 20 in 1,000 may be by chance");
+        assert!(fits(0), "the mutant is certain");
+        assert!(fits(1), "golden is wrong about one that is certain, too");
+        assert!(with_ties(20).is_possible());
+        assert!(!with_ties(500).is_possible(), "half of all elements are left open");
+        assert!(!with_ties(1).is_possible(), "it is not about ties only");
     }
 
     #[test]
