@@ -1,11 +1,7 @@
 //! The crate `twinfer` as another project's `cargo test` uses it: this binary is its own worker, so it has a `main`. A test that is
 //! not listed there is dead code, which the compiler reports.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, ExitCode},
-};
+use std::{fs, path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -13,6 +9,7 @@ use twinfer::{
     Case, Conformance, DataType, Error, Family, InvalidSpace, Kind, Space, Tensor, TensorData, TensorSource,
 };
 use twinfer_onnx::Op;
+use twinfer_prerequisites::has_python_with;
 use twinfer_targets::read_case;
 use twinfer_tests::Twinfer;
 
@@ -101,9 +98,7 @@ fn known_finding_fails_no_test() -> Result<(), Failed> {
 /// Another bug in the same operator, which nothing explains either, and one in another operator of the same case.
 fn known_finding_hides_no_other() -> Result<(), Failed> {
     const CASES: &str = "12";
-    let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
-    if !has_packages.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 with onnx and onnxruntime is needed");
+    if !has_python_with("numpy, onnx, onnxruntime") {
         return Ok(());
     }
     let folder = tempfile::tempdir()?;

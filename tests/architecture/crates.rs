@@ -54,6 +54,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     // tools and tests
     ("verify-abi", "nvinfer"),
+    ("prerequisites", ""),
     ("tests", "cli"),
 ];
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use tempfile::TempDir;
+use twinfer_prerequisites::has_python_with;
 use twinfer_tests::{Outcome, Twinfer, no_findings};
 
 use crate::twinfer;
@@ -32,8 +33,7 @@ struct Hostile {
 impl Hostile {
     /// A campaign of two cases; `None` without Python.
     fn campaign(hostility: &str, options: &[&str]) -> Option<Self> {
-        if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: there is no python3");
+        if !has_python_with("sys") {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use tempfile::TempDir;
@@ -11,6 +10,7 @@ use twinfer_case::{Finding, RepeatedOutcome};
 use twinfer_onnx::{
     Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
 };
+use twinfer_prerequisites::has_python_with;
 use twinfer_tests::Outcome;
 
 use crate::twinfer;
@@ -85,9 +85,7 @@ fn check_knowing(model: &TempDir, backend: &str, known: &[&str]) -> Outcome {
 
 /// The adapter `script` with these arguments; `None` if there is no Python that has what it needs.
 pub fn adapter(script: &str, arguments: &str) -> Option<String> {
-    let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
-    if !has_packages.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 with onnx and onnxruntime is needed");
+    if !has_python_with("numpy, onnx, onnxruntime") {
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters").join(script);

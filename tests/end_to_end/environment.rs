@@ -12,6 +12,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
+use twinfer_prerequisites::skip;
 use twinfer_tests::{Outcome, no_findings};
 
 use crate::{
@@ -183,7 +184,7 @@ fn with_library_in(folder: &Path) -> Option<(PathBuf, Vec<String>)> {
 fn removed_library_ends_campaign_that_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let Some((library, campaign)) = with_library_in(folder.path()) else {
-        eprintln!("skipped: ONNX Runtime is not installed");
+        skip("onnxruntime", "ONNX Runtime is not installed");
         return;
     };
     let campaign: Vec<_> = campaign.iter().map(String::as_str).collect();

@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+use twinfer_prerequisites::skip;
 use twinfer_tests::Outcome;
 
 use crate::twinfer;
@@ -25,7 +26,7 @@ fn write_model(folder: &Path) -> bool {
     let written = Command::new("python3").args(["-c", SCRIPT, folder.to_str().unwrap()]).output();
     let is_written = written.is_ok_and(|output| output.status.success());
     if !is_written {
-        eprintln!("skipped: python3 with onnx is needed");
+        skip("python", "python3 with onnx is needed");
     }
     is_written
 }

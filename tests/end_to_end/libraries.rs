@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
+use twinfer_prerequisites::skip;
 use twinfer_tests::no_findings;
 
 use crate::{
@@ -42,7 +43,7 @@ fn change_byte(library: &Path) {
 #[test]
 fn changed_byte_of_library_ends_every_command() {
     let Some(home) = home_with_library() else {
-        eprintln!("skipped: ONNX Runtime is not installed");
+        skip("onnxruntime", "ONNX Runtime is not installed");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +145,7 @@ fn replay_names_library_with_other_bytes_of_equal_version() {
 #[test]
 fn what_is_not_installed_is_left_out_in_one_line() {
     let Some(home) = home_with_library() else {
-        eprintln!("skipped: ONNX Runtime is not installed");
+        skip("onnxruntime", "ONNX Runtime is not installed");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

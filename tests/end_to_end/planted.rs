@@ -1,8 +1,9 @@
 //! Bugs that are generated from a description of the operators, and not from golden: `tests/planted`.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use twinfer_case::{Finding, Kind};
+use twinfer_prerequisites::has_python_with;
 use twinfer_tests::{Outcome, no_findings};
 
 use crate::twinfer;
@@ -34,9 +35,7 @@ fn fuzz_into(out: &Path, subjects: &[String], cases: &str) -> Option<Outcome> {
 }
 
 fn fuzz_with(out: &Path, subjects: &[String], options: &[&str]) -> Option<Outcome> {
-    let has_numpy = Command::new("python3").args(["-c", "import numpy"]).output();
-    if !has_numpy.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 with numpy is needed");
+    if !has_python_with("numpy") {
         return None;
     }
     let backends = format!("golden,{}", subjects.join(","));

@@ -4,6 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use twinfer_prerequisites::{has_python_with, skip};
 use twinfer_tests::{executable, golden};
 
 use crate::twinfer;
@@ -85,7 +86,7 @@ fn readme_of_a_finding_that_varies_lists_its_outcomes() {
 fn reproduction_for_rten_has_a_program_to_compile() {
     let program = executable(env!("CARGO_BIN_EXE_twinfer-under-test")).with_file_name("twinfer-rten");
     if !program.is_file() {
-        eprintln!("skipped: {} is missing", program.display());
+        skip("rten", format!("{} is missing", program.display()));
         return;
     }
     let (out, page) = reproduction("catalogue/ort-5368-same-upper-lower-swapped", &["--backends", "rten"]);
@@ -97,9 +98,7 @@ fn reproduction_for_rten_has_a_program_to_compile() {
 
 /// The exit status of the script of a reproduction and what it printed; `None` without the Python packages that it needs.
 fn script(folder: &Path) -> Option<(Option<i32>, String)> {
-    let has_packages = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
-    if !has_packages.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 with onnx and onnxruntime is needed");
+    if !has_python_with("numpy, onnx, onnxruntime") {
         return None;
     }
     Some(reproduce(folder, &[]))

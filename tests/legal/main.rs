@@ -2,10 +2,11 @@
 //!
 //! `TWINFER_LEGAL_CASES` asks for so many cases on each instead of 40, and `TWINFER_RESULTS` names a folder for the table.
 
-use std::{env, fmt::Write as _, fs, path::Path, process::Command};
+use std::{env, fmt::Write as _, fs, path::Path};
 
 use twinfer_case::{Note, VariantRecord, Verdict};
 use twinfer_generators::Family;
+use twinfer_prerequisites::has_python_with;
 use twinfer_store::{Records, read_run};
 use twinfer_tests::{Twinfer, executable, no_findings};
 
@@ -41,7 +42,7 @@ struct Tally {
 
 #[test]
 fn legal_implementations_conform() {
-    if !has_packages() {
+    if !has_python_with("numpy, onnx, onnxruntime") {
         return;
     }
     let count = env::var("TWINFER_LEGAL_CASES").ok().map(|count| count.parse().expect("a number of cases"));
@@ -62,23 +63,13 @@ fn legal_implementations_conform() {
 
 #[test]
 fn transforms_that_are_not_stated_are_accused() {
-    if !has_packages() {
+    if !has_python_with("numpy, onnx, onnxruntime") {
         return;
     }
     let ways = ["winograd-4 --stated direct", "fourier --stated direct"];
     for (way, tally) in ways.iter().zip(fuzz(&ways, 60)) {
         assert!(tally.diverges > 0, "{way} transforms nothing");
     }
-}
-
-/// Whether there is a Python that has what the adapter needs.
-fn has_packages() -> bool {
-    let imported = Command::new("python3").args(["-c", "import numpy, onnx, onnxruntime"]).output();
-    let has_packages = imported.is_ok_and(|output| output.status.success());
-    if !has_packages {
-        eprintln!("skipped: python3 with numpy, onnx and onnxruntime is needed");
-    }
-    has_packages
 }
 
 /// What a campaign over all valid families comes to on the adapter, with each of these arguments.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use twinfer_case::{Case, Culprit, EncodedCase, Observation, Task, TrustedVariant, VariantInfo, Verdict};
 use twinfer_checks::{Evaluated, golden, references};
 use twinfer_onnx::{Graph, PartialGraph};
+use twinfer_prerequisites::skip;
 use twinfer_segments::{Cutting, Subject, conclude, examine};
 use twinfer_tests::executable;
 use twinfer_workers::{
@@ -29,15 +30,23 @@ pub struct Checked {
 }
 
 impl Bench {
-    /// `None` if the library of the variant is not installed.
+    /// `None` if the variant does not start, unless it is golden, which loads nothing.
     pub fn start(variant: &str) -> Option<Self> {
         let variant = TrustedVariant::vouch(variant.parse().expect("a variant"));
+        let library = variant.library();
         let program = executable(env!("CARGO_BIN_EXE_twinfer-under-test"));
         let command = WorkerCommand { args: vec!["worker".to_owned()], ..WorkerCommand::new(program) };
         let (host, policy) = (HostContext::start(), SparePolicy::default());
         let pool = WorkerPool::new(variant, command, Deadlines::default(), &host, policy);
         let workers = TriageWorkers::start(Arc::new(pool));
-        workers.inspect_err(|error| eprintln!("skipped: {error}")).ok().map(Self)
+        match (workers, library) {
+            (Ok(workers), _) => Some(Self(workers)),
+            (Err(error), Some(library)) => {
+                skip(&library, error);
+                None
+            }
+            (Err(error), None) => panic!("{error}"),
+        }
     }
 
     pub fn info(&self) -> &VariantInfo {

@@ -3,6 +3,7 @@
 use twinfer_backend::{Backend, OpenError, given_library, open};
 use twinfer_case::Variant;
 use twinfer_libraries::{PACKAGES, Store};
+use twinfer_prerequisites::skip;
 
 /// The backend of `variant`, unless what it needs is not on this machine.
 pub fn opened(variant: &str) -> Option<Box<dyn Backend>> {
@@ -13,7 +14,7 @@ pub fn opened(variant: &str) -> Option<Box<dyn Backend>> {
             Some(backend)
         }
         Err(error @ (OpenError::Library(_) | OpenError::Provider { .. } | OpenError::TensorRt(_))) => {
-            eprintln!("skipped: {variant}: {error}");
+            skip(&variant.library().unwrap_or_default(), format!("{variant}: {error}"));
             None
         }
         Err(error) => panic!("{variant}: {error}"),

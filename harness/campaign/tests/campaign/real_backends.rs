@@ -10,7 +10,9 @@ use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
 use twinfer_targets::read_case;
 
-use crate::setup::{against_variant, is_full_tier, report_skipped};
+use twinfer_prerequisites::skip;
+
+use crate::setup::{against_variant, is_full_tier};
 
 /// A Python that imports `packages`: `TWINFER_PYTHON`, or `python3`. Reports a skipped test and returns `None` if it cannot.
 fn python_with(packages: &str) -> Option<String> {
@@ -21,9 +23,7 @@ fn python_with(packages: &str) -> Option<String> {
         .status()
         .is_ok_and(|status| status.success());
     if !imported {
-        report_skipped(&format!(
-            "{python} cannot import {packages}; set TWINFER_PYTHON to a Python that can"
-        ));
+        skip("python", format!("{python} cannot import {packages}; set TWINFER_PYTHON to a Python that can"));
     }
     imported.then_some(python)
 }
@@ -56,7 +56,7 @@ fn onnx_runtime_weight_scales_along_axis_1_are_diagnosed() {
     let outcome = match campaign.try_run() {
         Ok(outcome) => outcome,
         Err(error) => {
-            report_skipped(&error.to_string());
+            skip("onnxruntime", error);
             return;
         }
     };
@@ -84,7 +84,7 @@ fn minimal_cases_show_their_findings_when_they_run_alone() {
     let outcome = match campaign.try_run() {
         Ok(outcome) => outcome,
         Err(error) => {
-            report_skipped(&error.to_string());
+            skip("onnxruntime", error);
             return;
         }
     };
@@ -122,7 +122,7 @@ fn onnx_runtime_conforms_from_rust_and_from_python() {
         let outcome = match against_variant(&variant, 200).try_run() {
             Ok(outcome) => outcome,
             Err(error) => {
-                report_skipped(&error.to_string());
+                skip("onnxruntime", error);
                 continue;
             }
         };

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    io::{self, Write},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
@@ -92,12 +91,6 @@ pub fn against_variant(variant: &str, cases: u64) -> TestCampaign {
 /// Whether the tests run with more cases, as `TWINFER_FULL=1` asks.
 pub fn is_full_tier() -> bool {
     env::var_os("TWINFER_FULL").is_some()
-}
-
-/// Reports a test that is skipped past the capture of the test harness.
-pub fn report_skipped(reason: &str) {
-    // a closed stderr fails no test
-    let _ = writeln!(io::stderr(), "skipped: {reason}");
 }
 
 impl TestCampaign {

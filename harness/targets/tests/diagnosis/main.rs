@@ -7,7 +7,7 @@ mod bug;
 mod report;
 mod trial;
 
-use std::{env, fs, io::Write as _, path::Path};
+use std::{env, fs, path::Path};
 
 use twinfer_golden::{Combination, Mutant};
 
@@ -53,11 +53,7 @@ const STRANGERS: [&str; 15] = [
 #[test]
 fn planted_bugs_are_named_and_strangers_are_unexplained() {
     let Some(python) = Python::with("onnx, onnxruntime, numpy") else {
-        // straight to the terminal: a test that passes prints nothing else
-        let _ = writeln!(
-            std::io::stderr(),
-            "the diagnosis of planted bugs is skipped: no Python imports what it needs"
-        );
+        twinfer_prerequisites::skip("python", "no Python imports onnx, onnxruntime and numpy");
         return;
     };
     let (wanted, bugs) = match env::var("TWINFER_DIAGNOSED_CASES") {
