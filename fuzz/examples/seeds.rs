@@ -1,6 +1,11 @@
 //! Writes the seed corpora of the fuzz targets: `cargo run --example seeds` fills `corpus/`.
 
-use std::{error::Error, fs, path::PathBuf};
+use std::{
+    error::Error,
+    fs,
+    io::{Cursor, Write},
+    path::PathBuf,
+};
 
 use twinfer_case::{
     Blame, Budget, Capability, Case, CaseRecord, Condition, Description, Distribution, Divergence, Fillable,
@@ -11,6 +16,7 @@ use twinfer_fuzz::{generated, joined};
 use twinfer_golden::{Mutant, evaluate};
 use twinfer_onnx::{DataType, Tensor};
 use twinfer_protocol::{FromWorker, PROTOCOL_VERSION, ToWorker};
+use zip::{ZipWriter, write::SimpleFileOptions};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -24,6 +30,7 @@ fn main() -> Done {
     models()?;
     frames()?;
     configurations()?;
+    inputs()?;
     findings()?;
     runs()
 }
@@ -54,6 +61,28 @@ fn models() -> Done {
         seed("model", &format!("tensor-{index}"), &tensor.encode_proto("x"))?;
     }
     Ok(())
+}
+
+/// Two inputs of two elements, in a folder and in an archive.
+fn inputs() -> Done {
+    let array = array("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }");
+    let tensor = Tensor::from_f64(DataType::Float, vec![1, 2], &[1.0, 0.0])?.encode_proto("y");
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for name in ["x.npy", "y.npy"] {
+        archive.start_file(name, SimpleFileOptions::default())?;
+        archive.write_all(&array)?;
+    }
+    let archive = archive.finish()?.into_inner();
+    let files: [(&str, &[u8]); 3] =
+        [("inputs/x.npy", &array), ("inputs/input_1.pb", &tensor), ("inputs.npz", &archive)];
+    seed("inputs", "two", &joined(files))
+}
+
+/// An array of two floats with this header, as `NumPy` writes it.
+fn array(header: &str) -> Vec<u8> {
+    let length = (header.len() as u16).to_le_bytes();
+    let elements = [1.0f32, 0.0].map(f32::to_le_bytes).concat();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &elements].concat()
 }
 
 fn frames() -> Done {

@@ -34,11 +34,12 @@ pub struct Observation {
     pub output_filling: Option<OutputFilling>,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the field has this type")]
 const fn first_filling() -> Option<OutputFilling> {
     Some(OutputFilling::FIRST)
 }
 
-#[expect(clippy::ref_option, reason = "serde passes a reference")]
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_first_filling(filling: &Option<OutputFilling>) -> bool {
     *filling == first_filling()
 }

@@ -11,7 +11,7 @@ use twinfer_case::{OversizedCase, Variant};
 use twinfer_configuration::ConfigurationError;
 use twinfer_libraries::Error as LibraryError;
 use twinfer_provision::Error as ProvisionError;
-use twinfer_store::StoreError;
+use twinfer_store::{ModelInputsError, StoreError};
 use twinfer_targets::TargetError;
 use twinfer_triage::TriageError;
 use twinfer_workers::WorkerError;
@@ -72,6 +72,12 @@ impl From<ProvisionError> for Failure {
             ProvisionError::NoDevice(_) => Self::environment(format!("{error}: leave it out of --backends")),
             ProvisionError::Library(error) => error.into(),
         }
+    }
+}
+
+impl From<ModelInputsError> for Failure {
+    fn from(error: ModelInputsError) -> Self {
+        Self::usage(error)
     }
 }
 

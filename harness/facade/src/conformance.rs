@@ -87,7 +87,10 @@ impl Conformance {
             }
             let failure = match self.remaining(&case)? {
                 Remaining::Nothing => continue,
-                Remaining::New(finding, case) => Failure { case, divergences: finding.divergences },
+                Remaining::New(new) => {
+                    let (finding, case) = *new;
+                    Failure { case, divergences: finding.divergences }
+                }
                 // it diverges only in a worker that has run other cases
                 Remaining::NoDivergence => Failure { case, divergences },
             };

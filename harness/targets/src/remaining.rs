@@ -13,7 +13,7 @@ pub enum Remaining {
     /// Nothing: all that it shows is known.
     Nothing,
     /// A finding that is not known, with the smallest case that shows it.
-    New(Box<Finding>, Case),
+    New(Box<(Finding, Case)>),
 }
 
 /// Something that a case shows.
@@ -44,7 +44,8 @@ impl Targets {
                     if is_reducible { self.smallest(workers, diverging, &mut |_| {})? } else { diverging };
                 let finding = finding(workers.info(), &whole, &minimal, Vec::new());
                 if !is_known(&finding) {
-                    return Ok(Remaining::New(Box::new(finding), minimal.evaluated.encoded.case.clone()));
+                    let case = minimal.evaluated.encoded.case.clone();
+                    return Ok(Remaining::New(Box::new((finding, case))));
                 }
             }
         }

@@ -1,16 +1,18 @@
 //! Inputs that a user gives for a model: an `.npz` file, or a folder with a file for each input, as `NumPy` or the tests of ONNX write them.
 
+mod error;
+mod numpy;
+
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use twinfer_case::{Run, TensorSource, ensure_declared, read_file};
 use twinfer_onnx::{MAX_MODEL_BYTES, Tensor, ValueInfo};
-use twinfer_store::data_sets;
 
-use super::numpy;
-use crate::Failure;
+pub use self::error::{InputsProblem, ModelInputsError, NumpyError};
+use crate::data_sets::data_sets;
 
 /// The prefix of a tensor that is named by the place of its input.
 const PLACE: &str = "input_";
@@ -20,53 +22,53 @@ const UNNAMED: &str = "arr_";
 const OUTPUT: &str = "output_";
 
 /// The runs that `paths` hold for a model with these `inputs`: one for each file or folder, and one for each data set in a folder of data sets.
-pub fn runs(paths: &[PathBuf], inputs: &[ValueInfo]) -> Result<Vec<Run>, Failure> {
+///
+/// # Errors
+///
+/// If something cannot be read, is for no input, or is not as the model declares its input.
+pub fn read_model_inputs(paths: &[PathBuf], inputs: &[ValueInfo]) -> Result<Vec<Run>, ModelInputsError> {
     let mut runs = Vec::new();
     for path in paths {
-        if !path.exists() {
-            return Err(failure(path, "there is no such file or folder"));
-        }
-        for set in sets(path).map_err(|reason| failure(path, &reason))? {
-            runs.push(run(&set, inputs).map_err(|reason| failure(&set, &reason))?);
+        for set in sets(path).map_err(|problem| unreadable(path, problem))? {
+            runs.push(run(&set, inputs).map_err(|problem| unreadable(&set, problem))?);
         }
     }
     Ok(runs)
 }
 
-fn failure(path: &Path, reason: &str) -> Failure {
-    Failure::usage(format!("the inputs in {}: {reason}", path.display()))
+fn unreadable(path: &Path, problem: InputsProblem) -> ModelInputsError {
+    ModelInputsError { path: path.to_owned(), problem: Box::new(problem) }
 }
 
 /// The data sets in a folder; the path itself if it is none that holds data sets.
-fn sets(path: &Path) -> Result<Vec<PathBuf>, String> {
-    let sets = if path.is_dir() { data_sets(path).map_err(|error| unlistable(&error))? } else { Vec::new() };
+fn sets(path: &Path) -> Result<Vec<PathBuf>, InputsProblem> {
+    if !path.exists() {
+        return Err(InputsProblem::Missing);
+    }
+    let sets = if path.is_dir() { data_sets(path).map_err(InputsProblem::Folder)? } else { Vec::new() };
     Ok(if sets.is_empty() { vec![path.to_owned()] } else { sets })
 }
 
-fn unlistable(error: &io::Error) -> String {
-    format!("cannot read the folder: {error}")
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| unlistable(&error))?;
+fn files(folder: &Path) -> Result<Vec<PathBuf>, InputsProblem> {
+    let entries = fs::read_dir(folder).map_err(InputsProblem::Folder)?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(|error| unlistable(&error))?;
+    let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(InputsProblem::Folder)?;
     paths.sort_unstable();
     Ok(paths)
 }
 
-fn run(set: &Path, inputs: &[ValueInfo]) -> Result<Run, String> {
+fn run(set: &Path, inputs: &[ValueInfo]) -> Result<Run, InputsProblem> {
     let tensors = assigned(tensors(set, inputs)?, inputs)?;
     if let Some((input, _)) = inputs.iter().zip(&tensors).find(|(_, tensor)| tensor.is_empty()) {
-        return Err(format!("{:?} has no elements", input.name));
+        return Err(InputsProblem::Empty(input.name.clone()));
     }
     let run = Run { inputs: tensors.into_iter().map(TensorSource::Data).collect() };
-    ensure_declared(inputs, &run).map_err(|unfit| unfit.to_string())?;
+    ensure_declared(inputs, &run)?;
     Ok(run)
 }
 
 /// The tensors of a data set by name.
-fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, String> {
+fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, InputsProblem> {
     if set.is_dir() {
         let mut tensors = Vec::new();
         for path in files(set)? {
@@ -80,39 +82,40 @@ fn tensors(set: &Path, inputs: &[ValueInfo]) -> Result<Vec<(String, Tensor)>, St
         return Ok(tensors);
     }
     if set.extension().is_some_and(|extension| extension == "npz") {
-        return numpy::arrays(&bytes(set)?);
+        return numpy::arrays(&bytes(set)?).map_err(InputsProblem::Archive);
     }
     match (tensor(set)?, inputs) {
         (Some((_, tensor)), [only]) => Ok(vec![(only.name.clone(), tensor)]),
-        (Some(_), _) => Err(format!("it holds one tensor, and the model has {} inputs", inputs.len())),
-        (None, _) => Err("give an .npz file, or a folder with an .npy or .pb file for each input".to_owned()),
+        (Some(_), _) => Err(InputsProblem::OneTensor(inputs.len())),
+        (None, _) => Err(InputsProblem::Kind),
     }
 }
 
 /// The tensor in a file, with the name that the file gives it, if it does; `None` if the file is of another kind.
-fn tensor(path: &Path) -> Result<Option<(Option<String>, Tensor)>, String> {
-    let file = path.file_name().unwrap_or_default().display();
+fn tensor(path: &Path) -> Result<Option<(Option<String>, Tensor)>, InputsProblem> {
+    let file = path.file_name().unwrap_or_default().display().to_string();
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => {
-            let array = numpy::array(&bytes(path)?).map_err(|reason| format!("{file}: {reason}"))?;
+            let array =
+                numpy::array(&bytes(path)?).map_err(|error| InputsProblem::Array { name: file, error })?;
             Ok(Some((None, array)))
         }
         Some("pb") => {
             let named = Tensor::decode_named_proto(&bytes(path)?);
-            let (name, tensor) = named.map_err(|error| format!("{file} is no TensorProto: {error}"))?;
+            let (name, tensor) = named.map_err(|error| InputsProblem::Proto { file, error })?;
             Ok(Some((Some(name), tensor)))
         }
         _ => Ok(None),
     }
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+fn bytes(path: &Path) -> Result<Vec<u8>, InputsProblem> {
     read_file(path, MAX_MODEL_BYTES as u64)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+        .map_err(|error| InputsProblem::File { path: path.to_owned(), error })
 }
 
 /// The tensors in the order of the inputs, which name them, or whose places do: `input_0`.
-fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<Tensor>, String> {
+fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<Tensor>, InputsProblem> {
     let mut places: Vec<Option<Tensor>> = vec![None; inputs.len()];
     for (name, tensor) in tensors {
         let by_name = inputs.iter().position(|input| input.name == name);
@@ -120,21 +123,21 @@ fn assigned(tensors: Vec<(String, Tensor)>, inputs: &[ValueInfo]) -> Result<Vec<
         let place = by_name.or_else(by_place).and_then(|place| places.get_mut(place));
         let Some(place) = place else {
             let inputs = listed(inputs.iter());
-            return Err(match name.strip_prefix(UNNAMED).filter(|number| number.parse::<u64>().is_ok()) {
-                Some(_) => format!(
-                    "{name:?} is what NumPy calls an array without a name: the model has {inputs}, so save it as numpy.savez(path, NAME=array)"
-                ),
-                None => format!("the model has no input {name:?}: it has {inputs}"),
+            let is_unnamed = name.strip_prefix(UNNAMED).is_some_and(|number| number.parse::<u64>().is_ok());
+            return Err(if is_unnamed {
+                InputsProblem::Unnamed { name, inputs }
+            } else {
+                InputsProblem::NoInput { name, inputs }
             });
         };
         if place.replace(tensor).is_some() {
-            return Err(format!("{name:?} is given twice"));
+            return Err(InputsProblem::Twice(name));
         }
     }
     let missing: Vec<_> =
         inputs.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(input, _)| input).collect();
     if !missing.is_empty() {
-        return Err(format!("there is none for {}", listed(missing.into_iter())));
+        return Err(InputsProblem::None(listed(missing.into_iter())));
     }
     Ok(places.into_iter().flatten().collect())
 }
@@ -165,7 +168,7 @@ mod tests {
             fs::write(folder.path().join(format!("{name}.pb")), zeros(shape).encode_proto("")).unwrap();
         }
         let shapes = |run: Run| run.inputs.iter().map(|input| input.shape().to_vec()).collect();
-        run(folder.path(), inputs).map(shapes)
+        run(folder.path(), inputs).map(shapes).map_err(|problem| problem.to_string())
     }
 
     #[test]

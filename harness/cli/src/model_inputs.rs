@@ -1,13 +1,11 @@
 //! Inputs for a user's model: generated ones, or the user's own.
 
-mod given;
-mod numpy;
-
 use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
 use twinfer_case::{Case, Expectation, GeneratedInputs, Request, Run, UnfitModel};
 use twinfer_onnx::{Graph, PartialGraph, ValueInfo, infer_shapes};
+use twinfer_store::read_model_inputs;
 
 use crate::{Failure, whole_number::whole_number};
 
@@ -40,7 +38,7 @@ impl InputArguments {
             provenance: None,
         };
         if !self.given.is_empty() {
-            let runs = given::runs(&self.given, &graph.inputs)?;
+            let runs = read_model_inputs(&self.given, &graph.inputs)?;
             runs.iter().try_for_each(|run| ensure_valid(graph, run))?;
             return Ok(runs.into_iter().map(case).collect());
         }
@@ -59,7 +57,7 @@ impl InputArguments {
     /// Runs for a model that golden does not support, of which these `inputs` are known, with inputs as of [`Self::cases`].
     pub fn runs(&self, inputs: &[ValueInfo], graph: Option<&PartialGraph>) -> Result<Vec<Run>, Failure> {
         if !self.given.is_empty() {
-            return given::runs(&self.given, inputs);
+            return Ok(read_model_inputs(&self.given, inputs)?);
         }
         self.generated().runs_of_inputs(inputs, graph, self.cases.get()).map_err(|unfit| failure(&unfit))
     }

@@ -7,6 +7,8 @@ use std::io::{Cursor, Read};
 use twinfer_onnx::{DataType, MAX_MODEL_BYTES, Tensor};
 use zip::ZipArchive;
 
+use super::error::NumpyError;
+
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// What the header of an array says.
@@ -17,37 +19,35 @@ struct Header {
 }
 
 /// The arrays of an `.npz` file, by name.
-pub fn arrays(bytes: &[u8]) -> Result<Vec<(String, Tensor)>, String> {
-    let unreadable = |error: zip::result::ZipError| format!("it is no .npz file: {error}");
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
+pub fn arrays(bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NumpyError> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
     let (mut arrays, mut left) = (Vec::new(), MAX_MODEL_BYTES as u64);
     for place in 0..archive.len() {
-        let entry = archive.by_index(place).map_err(unreadable)?;
-        let Some(name) = entry.name().map_err(unreadable)?.strip_suffix(".npy").map(str::to_owned) else {
+        let entry = archive.by_index(place)?;
+        let Some(name) = entry.name()?.strip_suffix(".npy").map(str::to_owned) else {
             continue;
         };
         let mut bytes = Vec::new();
         let read = entry.take(left + 1).read_to_end(&mut bytes);
-        read.map_err(|error| format!("{name:?} cannot be unpacked: {error}"))?;
-        left = left
-            .checked_sub(bytes.len() as u64)
-            .ok_or_else(|| format!("its arrays are larger than {} MiB", MAX_MODEL_BYTES >> 20))?;
-        arrays.push((name.clone(), array(&bytes).map_err(|reason| format!("{name:?}: {reason}"))?));
+        read.map_err(|error| NumpyError::Packed { name: name.clone(), error })?;
+        left = left.checked_sub(bytes.len() as u64).ok_or(NumpyError::TooLarge)?;
+        let array = array(&bytes);
+        let damaged = |error| NumpyError::Array { name: name.clone(), error: Box::new(error) };
+        arrays.push((name.clone(), array.map_err(damaged)?));
     }
     Ok(arrays)
 }
 
 /// The array in an `.npy` file.
-pub fn array(bytes: &[u8]) -> Result<Tensor, String> {
-    let (header, elements) = split(bytes).ok_or("it is no .npy file, or it is cut short")?;
+pub fn array(bytes: &[u8]) -> Result<Tensor, NumpyError> {
+    let (header, elements) = split(bytes).ok_or(NumpyError::NoArray)?;
     let Header { dtype, is_column_major, shape } = header_of(header)?;
-    let invalid = |error: twinfer_onnx::InvalidTensor| error.to_string();
     if !is_column_major {
-        return Tensor::from_le_bytes(dtype, shape, elements).map_err(invalid);
+        return Ok(Tensor::from_le_bytes(dtype, shape, elements)?);
     }
     let reversed: Vec<_> = shape.iter().rev().copied().collect();
-    let transposed = Tensor::from_le_bytes(dtype, reversed, elements).map_err(invalid)?;
-    Tensor::from_le_bytes(dtype, shape.clone(), &row_major(&transposed, &shape)).map_err(invalid)
+    let transposed = Tensor::from_le_bytes(dtype, reversed, elements)?;
+    Ok(Tensor::from_le_bytes(dtype, shape.clone(), &row_major(&transposed, &shape))?)
 }
 
 /// The text of the header, and the bytes of the elements.
@@ -66,12 +66,12 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// Reads a header such as `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
-fn header_of(text: &str) -> Result<Header, String> {
-    let unreadable = || format!("its header is unreadable: {}", text.trim_end().escape_debug());
+fn header_of(text: &str) -> Result<Header, NumpyError> {
+    let unreadable = || NumpyError::Header(text.trim_end().escape_debug().to_string());
     let descr = entry(text, "descr").ok_or_else(unreadable)?;
     let quoted = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-    let (name, _) = quoted.ok_or_else(|| "it is an array of records".to_owned())?;
-    let dtype = dtype(name).ok_or_else(|| format!("its type is {name:?}, which twinfer does not read"))?;
+    let (name, _) = quoted.ok_or(NumpyError::Records)?;
+    let dtype = dtype(name).ok_or_else(|| NumpyError::Type(name.to_owned()))?;
     let order = entry(text, "fortran_order").ok_or_else(unreadable)?;
     let is_column_major = match (order.starts_with("True"), order.starts_with("False")) {
         (true, _) => true,
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn damaged_arrays_are_refused() {
-        let refused = |bytes: &[u8]| array(bytes).unwrap_err();
+        let refused = |bytes: &[u8]| array(bytes).unwrap_err().to_string();
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
         let whole = npy(header, &floats(&[1.0, 2.0]));
         assert!(array(&whole).is_ok());
@@ -186,6 +186,6 @@ mod tests {
         let record = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(refused(&npy(record, &[0; 4])), "it is an array of records");
         assert!(refused(&npy("{'descr': '<f4'}", &[0; 4])).starts_with("its header is unreadable"));
-        assert!(arrays(b"PK").unwrap_err().starts_with("it is no .npz file"));
+        assert!(arrays(b"PK").unwrap_err().to_string().starts_with("it is no .npz file"));
     }
 }
