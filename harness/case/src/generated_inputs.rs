@@ -1,17 +1,19 @@
 //! Inputs that are generated for a user's model.
 
 mod extents;
+mod input_kind;
 mod quantized_range;
 mod unfit_model;
 
-use twinfer_onnx::{DataType, Graph, PartialGraph, ValueInfo};
+use twinfer_onnx::{Graph, PartialGraph, ValueInfo};
 
 pub use self::unfit_model::UnfitModel;
 use self::{
     extents::{shapes, unchecked_shapes},
+    input_kind::InputKind,
     quantized_range::QuantizedRange,
 };
-use crate::{Recipe, Regime, Run, TensorSource};
+use crate::{Run, TensorSource};
 
 /// How to generate inputs for a model.
 ///
@@ -53,14 +55,14 @@ impl GeneratedInputs {
         Ok(self.runs_of((inputs, &shapes), &ranges, count))
     }
 
-    /// As many runs of a graph as differ in kind: four if an input is quantized, or else two.
+    /// A run of each kind that differs from the others: more if an input is quantized.
     ///
     /// # Errors
     ///
     /// As [`runs`](Self::runs).
     pub fn runs_of_each_kind(&self, graph: &Graph) -> Result<Vec<Run>, UnfitModel> {
         let is_quantized = ranges(&graph.inputs, &PartialGraph::from(graph)).iter().any(Option::is_some);
-        self.runs(graph, if is_quantized { 4 } else { 2 })
+        self.runs(graph, InputKind::different(is_quantized))
     }
 
     fn runs_of(
@@ -78,11 +80,12 @@ impl GeneratedInputs {
         (inputs, shapes): (&[ValueInfo], &[Vec<usize>]),
         ranges: &[Option<QuantizedRange>],
     ) -> Run {
-        let seed = self.seed.wrapping_add(index);
-        let source = |(place, ((input, shape), range)): (usize, ((&ValueInfo, &Vec<usize>), &Option<_>))| {
-            let seed = seed.wrapping_mul(1 << 8).wrapping_add(place as u64);
-            source(index, recipe(index, input.dtype, shape.clone(), seed), range.as_ref())
-        };
+        let (kind, seed) = (InputKind::of_run(index), self.seed.wrapping_add(index));
+        let source =
+            |(place, ((input, shape), range)): (usize, ((&ValueInfo, &Vec<usize>), &Option<_>))| -> TensorSource {
+                let seed = seed.wrapping_mul(1 << 8).wrapping_add(place as u64);
+                kind.source(input.dtype, shape.clone(), seed, range.as_ref())
+            };
         Run { inputs: inputs.iter().zip(shapes).zip(ranges).enumerate().map(source).collect() }
     }
 }
@@ -90,21 +93,4 @@ impl GeneratedInputs {
 /// The range of the quantizer that reads each input.
 fn ranges(inputs: &[ValueInfo], graph: &PartialGraph) -> Vec<Option<QuantizedRange>> {
     inputs.iter().map(|input| QuantizedRange::of(input, graph)).collect()
-}
-
-/// Small integers and standard normal values in turn.
-const fn recipe(index: u64, dtype: DataType, shape: Vec<usize>, seed: u64) -> Recipe {
-    let regime =
-        if index.is_multiple_of(2) { Regime::Exact { limit: 8, exponent: 0 } } else { Regime::Gaussian };
-    Recipe { dtype, shape, regime, seed }
-}
-
-/// What the recipe makes; in two of four runs values for a quantizer with this range in its place.
-fn source(index: u64, recipe: Recipe, range: Option<&QuantizedRange>) -> TensorSource {
-    let quantized = match index % 4 {
-        2 => range.and_then(|range| range.half_steps(&recipe)),
-        3 => range.and_then(|range| range.spread(&recipe)),
-        _ => None,
-    };
-    quantized.map_or(TensorSource::Recipe(recipe), TensorSource::Data)
 }

@@ -52,7 +52,7 @@ pub fn unchecked_shapes(
 struct Candidate {
     shapes: Vec<Vec<usize>>,
     /// The spatial axes of windows that have more than one position: along any other, strides and half of the padding change nothing.
-    telling: usize,
+    axes_with_several_positions: usize,
     /// The elements of all values that nodes compute.
     elements: usize,
 }
@@ -69,10 +69,10 @@ impl Candidate {
             _ => None,
         };
         let spatial = graph.nodes.iter().filter_map(positions).flat_map(|shape| shape.iter().skip(2));
-        let telling = spatial.filter(|positions| **positions > 1).count();
+        let axes_with_several_positions = spatial.filter(|positions| **positions > 1).count();
         let computed = graph.nodes.iter().flat_map(|node| &node.outputs).map(extents);
         let elements = computed.map(|shape| shape.iter().product::<usize>()).sum();
-        Ok(Some(Self { shapes, telling, elements }))
+        Ok(Some(Self { shapes, axes_with_several_positions, elements }))
     }
 }
 
@@ -80,10 +80,11 @@ impl Candidate {
 fn best(candidates: Vec<Option<Candidate>>) -> Option<Vec<Vec<usize>>> {
     let mut valid = candidates.into_iter().flatten();
     let smallest = valid.next()?;
-    let more_telling = |best: Candidate, next: Candidate| {
-        if next.telling > best.telling && next.elements <= MOST_ELEMENTS { next } else { best }
+    let more_positions = |best: Candidate, next: Candidate| {
+        let has_more = next.axes_with_several_positions > best.axes_with_several_positions;
+        if has_more && next.elements <= MOST_ELEMENTS { next } else { best }
     };
-    Some(valid.fold(smallest, more_telling).shapes)
+    Some(valid.fold(smallest, more_positions).shapes)
 }
 
 /// The symbols that are not the extent of a spatial axis of any input.
