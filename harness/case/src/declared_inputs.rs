@@ -6,11 +6,11 @@ use twinfer_onnx::{DataType, Dim, ValueInfo};
 
 use crate::{Run, TensorSource};
 
-/// Why the inputs of a run are none of a model.
+/// Why the inputs of a run do not fit the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitInputs {
     /// There are more or fewer than the model has.
-    #[error("the model has {declared} inputs, and {given} are given")]
+    #[error("the model has {declared} inputs, but {given} were given")]
     Number {
         /// How many the model has.
         declared: usize,
@@ -18,7 +18,7 @@ pub enum UnfitInputs {
         given: usize,
     },
     /// An input is of another type.
-    #[error("{name:?} is {given}, and the model declares {declared}")]
+    #[error("{name:?} is {given}, but the model declares {declared}")]
     Type {
         /// The name of the input.
         name: String,
@@ -28,7 +28,7 @@ pub enum UnfitInputs {
         given: DataType,
     },
     /// An input has another shape.
-    #[error("{name:?} has the shape {given:?}, and the model declares [{declared}]")]
+    #[error("{name:?} has the shape {given:?}, but the model declares [{declared}]")]
     Shape {
         /// The name of the input.
         name: String,
@@ -39,7 +39,7 @@ pub enum UnfitInputs {
     },
     /// A symbolic dimension has another extent in an input before.
     #[error(
-        "{name:?} has the shape {given:?}, and the model declares [{declared}], where {symbol} is {extent} already"
+        "{name:?} has the shape {given:?}, but the model declares [{declared}], and {symbol} is already {extent}"
     )]
     Extent {
         /// The name of the input.
@@ -59,7 +59,7 @@ pub enum UnfitInputs {
 ///
 /// # Errors
 ///
-/// If their number, or the type or the shape of one is another.
+/// If there are more or fewer inputs than declared, or one has another type or shape.
 pub fn ensure_declared(inputs: &[ValueInfo], run: &Run) -> Result<(), UnfitInputs> {
     if inputs.len() != run.inputs.len() {
         return Err(UnfitInputs::Number { declared: inputs.len(), given: run.inputs.len() });

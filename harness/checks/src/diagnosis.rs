@@ -60,6 +60,10 @@ fn diagnose(input: &DiagnosisInput<'_>) -> Diagnosis {
 
 /// The names of the mutants that may be why an output is wrong, although it tells too little.
 fn possible(input: &DiagnosisInput<'_>) -> Vec<String> {
+    let outputs = input.references.iter().flatten().flat_map(|evaluation| &evaluation.outputs);
+    if !outputs.into_iter().any(|output| output.quantization_step.is_some()) {
+        return Vec::new();
+    }
     let concerned = |combination: &Combination| combination.concerns(&input.encoded.case.graph);
     let exact = Combination::singles().filter(|one| concerned(one) && !one.is_precision());
     let possible = exact.filter(|combination| Fit::is_possible(combination.mutants, input));

@@ -203,16 +203,16 @@ mod tests {
     fn inputs_that_do_not_fit_are_refused() {
         let inputs = [input("x", &["N", "2"]), input("y", &["N"])];
         let refused = |tensors: &[(&str, &[usize])]| given(tensors, &inputs).unwrap_err();
-        assert_eq!(refused(&[("x", &[3, 2])]), r#"there is none for "y""#);
+        assert_eq!(refused(&[("x", &[3, 2])]), r#"no tensor is given for "y""#);
         assert_eq!(refused(&[("x", &[3, 2]), ("z", &[3])]), r#"the model has no input "z": it has "x", "y""#);
         assert_eq!(refused(&[("x", &[3, 2]), ("y", &[3]), ("input_1", &[3])]), r#""y" is given twice"#);
         assert_eq!(
             refused(&[("x", &[3, 4]), ("y", &[3])]),
-            r#""x" has the shape [3, 4], and the model declares [N, 2]"#
+            r#""x" has the shape [3, 4], but the model declares [N, 2]"#
         );
         assert_eq!(
             refused(&[("x", &[3, 2]), ("y", &[4])]),
-            r#""y" has the shape [4], and the model declares [N], where N is 3 already"#
+            r#""y" has the shape [4], but the model declares [N], and N is already 3"#
         );
         assert_eq!(refused(&[("x", &[0, 2]), ("y", &[0])]), r#""x" has no elements"#);
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use twinfer_case::{Case, Observation, RunOutput};
 use twinfer_golden::{Agreement, Evaluation, Mutant, Reference, evaluate_as};
 use twinfer_onnx::Tensor;
@@ -19,6 +21,9 @@ pub const MANY: usize = 4;
 
 /// The probability up to which it is no coincidence that a mutant leaves open what golden gets wrong.
 const COINCIDENCE: f64 = 1e-4;
+
+/// The most different elements that count.
+const MOST_TIES: usize = 64;
 
 /// As [`COINCIDENCE`], if the mutant is known to be a mistake of the backend.
 const POSSIBLE_COINCIDENCE: f64 = 0.05;
@@ -125,18 +130,22 @@ struct Comparison {
 struct Ties {
     elements: u32,
     open: u32,
-    wrong: u32,
+    /// The different pairs of golden's value and the given one where golden is wrong: equal elements may be one tie.
+    wrong: BTreeSet<(u64, u64)>,
     /// Whether golden is wrong about an element that is not left open.
     is_elsewhere: bool,
 }
 
 impl Ties {
-    fn add(&mut self, mutant: &Reference, place: usize, is_wrong: bool) {
+    /// Adds an element; `wrong` are golden's value and the given one if golden is wrong about it.
+    fn add(&mut self, mutant: &Reference, place: usize, wrong: Option<(f64, f64)>) {
         let is_open = mutant.quantization_step.is_some_and(|step| mutant.bound[place] >= step);
         self.elements += 1;
         self.open += u32::from(is_open);
-        self.wrong += u32::from(is_wrong);
-        self.is_elsewhere |= is_wrong && !is_open;
+        self.is_elsewhere |= wrong.is_some() && !is_open;
+        if let Some((golden, given)) = wrong.filter(|_| self.wrong.len() < MOST_TIES) {
+            self.wrong.insert((golden.to_bits(), given.to_bits()));
+        }
     }
 
     /// Whether golden is wrong about elements that are left open and no others, of which there are so few that this is no coincidence.
@@ -152,7 +161,8 @@ impl Ties {
     /// The probability that elements about which golden is wrong are all left open; `None` if they are not, or if there are none.
     fn probability(&self) -> Option<f64> {
         let share = f64::from(self.open) / f64::from(self.elements.max(1));
-        (!self.is_elsewhere && self.wrong > 0).then(|| share.powf(f64::from(self.wrong)))
+        let different = self.wrong.len() as f64;
+        (!self.is_elsewhere && !self.wrong.is_empty()).then(|| share.powf(different))
     }
 }
 
@@ -199,7 +209,9 @@ impl Comparison {
             let allowed = mutant.bound[place];
             let from_golden =
                 if same_shape { golden.compare(place, given) } else { Agreement::Wrong(f64::INFINITY) };
-            self.ties.add(mutant, place, matches!(from_golden, Agreement::Wrong(_)));
+            let wrong = matches!(from_golden, Agreement::Wrong(_));
+            let wrong = wrong.then(|| (golden.values.get(place).copied().unwrap_or(f64::NAN), given));
+            self.ties.add(mutant, place, wrong);
             if let Agreement::Wrong(deviation) = from_golden {
                 is_wrong = true;
                 self.add_wrong(given, deviation);
@@ -284,6 +296,8 @@ pub const fn deviation(agreement: Agreement) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use twinfer_onnx::DataType;
 
     use super::*;
@@ -328,8 +342,9 @@ mod tests {
         assert_eq!(fit((3.0, 5.0), 1.0, 3.0), None, "its bound holds golden's value too");
     }
 
-    /// Of 1,000 quantized elements, `open` are close to a tie for a mutant, which is right about all. Golden is wrong about the first two of them.
-    fn with_ties(open: usize) -> Comparison {
+    /// Of 1,000 quantized elements, `open` are close to a tie for a mutant, which is right about all. Golden is one step off at the first of them,
+    /// where it has `wrong`.
+    fn with_ties(open: usize, wrong: &[f64]) -> Comparison {
         let reference = |values: Vec<f64>, bound: Vec<f64>| Reference {
             dtype: DataType::Int8,
             shape: vec![values.len()],
@@ -341,12 +356,11 @@ mod tests {
         };
         let evaluation =
             |output| Evaluation { outputs: vec![output], unspecified: Vec::new(), open: Vec::new() };
-        let elements = |few: f64, number: usize| {
-            (0..1000).map(|place| if place < number { few } else { 0.0 }).collect::<Vec<_>>()
-        };
-        let mutant = evaluation(reference(elements(1.0, 2), elements(1.0, open)));
-        let golden = evaluation(reference(elements(0.0, 0), elements(0.0, 0)));
-        let output = Tensor::from_f64(DataType::Int8, vec![1000], &elements(1.0, 2)).expect("a vector");
+        let elements = |first: Vec<f64>| first.into_iter().chain(iter::repeat(0.0)).take(1000).collect();
+        let right: Vec<f64> = elements(wrong.iter().map(|wrong| wrong + 1.0).collect());
+        let mutant = evaluation(reference(right.clone(), elements(vec![1.0; open])));
+        let golden = evaluation(reference(elements(wrong.to_vec()), elements(Vec::new())));
+        let output = Tensor::from_f64(DataType::Int8, vec![1000], &right).expect("a vector");
         let run = RunOutput { outputs: vec![output], intermediates: Vec::new() };
         let mut comparison = Comparison::default();
         comparison.add_run(&mutant, &golden, &run).expect("the mutant is right");
@@ -355,14 +369,16 @@ mod tests {
 
     #[test]
     fn ties_tell_if_they_are_few() {
-        let fits = |open| with_ties(open).fit().is_some();
-        assert!(fits(10), "two of 10 in 1,000");
-        assert!(!fits(20), "two of 20 in 1,000 may be by chance");
-        assert!(fits(0), "the mutant is certain");
-        assert!(fits(1), "golden is wrong about one that is certain, too");
-        assert!(with_ties(20).is_possible());
-        assert!(!with_ties(500).is_possible(), "half of all elements are left open");
-        assert!(!with_ties(1).is_possible(), "it is not about ties only");
+        let fits = |open, wrong: &[f64]| with_ties(open, wrong).fit().is_some();
+        let two = [4.0, 7.0];
+        assert!(fits(10, &two), "two of 10 in 1,000");
+        assert!(!fits(20, &two), "two of 20 in 1,000 may be by chance");
+        assert!(fits(0, &two), "the mutant is certain");
+        assert!(fits(1, &two), "golden is wrong about one that is certain, too");
+        assert!(!fits(500, &[4.0; 14]), "equal elements may be one tie");
+        assert!(with_ties(20, &two).is_possible());
+        assert!(!with_ties(500, &two).is_possible(), "half of all elements are left open");
+        assert!(!with_ties(1, &two).is_possible(), "it is not about ties only");
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub enum InputsProblem {
     /// The file is of no kind that holds inputs.
     #[error("give an .npz file, or a folder with an .npy or .pb file for each input")]
     Kind,
-    /// A file is none as its name says.
-    #[error("{file} is no TensorProto: {error}")]
+    /// A file is not what its name says.
+    #[error("{file} is not a TensorProto: {error}")]
     Proto {
         /// The name of the file.
         file: String,
@@ -77,7 +77,7 @@ pub enum InputsProblem {
     #[error("{0:?} is given twice")]
     Twice(String),
     /// There is no tensor for these inputs.
-    #[error("there is none for {0}")]
+    #[error("no tensor is given for {0}")]
     None(String),
     /// A tensor has no elements.
     #[error("{0:?} has no elements")]
@@ -91,10 +91,10 @@ pub enum InputsProblem {
 #[derive(Debug, thiserror::Error)]
 pub enum NumpyError {
     /// The bytes are no `.npy` file.
-    #[error("it is no .npy file, or it is cut short")]
+    #[error("it is not an .npy file, or it is cut short")]
     NoArray,
     /// The bytes are no `.npz` file.
-    #[error("it is no .npz file: {0}")]
+    #[error("it is not an .npz file: {0}")]
     NoArchive(#[from] zip::result::ZipError),
     /// An array of an archive cannot be unpacked.
     #[error("{name:?} cannot be unpacked: {error}")]

@@ -47,6 +47,9 @@ pub fn array(bytes: &[u8]) -> Result<Tensor, NumpyError> {
     }
     let reversed: Vec<_> = shape.iter().rev().copied().collect();
     let transposed = Tensor::from_le_bytes(dtype, reversed, elements)?;
+    if transposed.is_empty() {
+        return Ok(Tensor::from_le_bytes(dtype, shape, elements)?);
+    }
     Ok(Tensor::from_le_bytes(dtype, shape.clone(), &row_major(&transposed, &shape))?)
 }
 
@@ -181,11 +184,13 @@ mod tests {
         }
         let big = "{'descr': '<f4', 'fortran_order': True, 'shape': (4294967296, 4294967296), }";
         assert!(refused(&npy(big, &[])).contains("elements"), "{}", refused(&npy(big, &[])));
+        let empty = "{'descr': '<f4', 'fortran_order': True, 'shape': (4294967296, 4294967296, 0), }";
+        assert!(array(&npy(empty, &[])).unwrap().is_empty());
         let swapped = "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(refused(&npy(swapped, &[0; 4])), "its type is \">f4\", which twinfer does not read");
         let record = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(refused(&npy(record, &[0; 4])), "it is an array of records");
         assert!(refused(&npy("{'descr': '<f4'}", &[0; 4])).starts_with("its header is unreadable"));
-        assert!(arrays(b"PK").unwrap_err().to_string().starts_with("it is no .npz file"));
+        assert!(arrays(b"PK").unwrap_err().to_string().starts_with("it is not an .npz file"));
     }
 }
