@@ -1,14 +1,19 @@
 //! The crate `twinfer` as another project's `cargo test` uses it: this binary is its own worker, so it has a `main`. A test that is
 //! not listed there is dead code, which the compiler reports.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use tempfile::TempDir;
 use twinfer::{
     Case, Conformance, DataType, Error, Family, InvalidSpace, Kind, Space, Tensor, TensorData, TensorSource,
 };
-use twinfer_onnx::Op;
+use twinfer_onnx::{Node, Op};
 use twinfer_prerequisites::has_python_with;
 use twinfer_targets::read_case;
 use twinfer_tests::Twinfer;
@@ -26,6 +31,7 @@ fn main() -> ExitCode {
         failure_is_the_smallest_case_in_text_form,
         known_finding_fails_no_test,
         known_finding_hides_no_other,
+        known_finding_of_a_model_is_known_at_its_node,
         outputs_of_a_model_are_compared_with_a_tolerance,
         model_that_is_refused_has_no_outputs,
         inputs_that_do_not_fit_are_an_error,
@@ -95,49 +101,108 @@ fn known_finding_fails_no_test() -> Result<(), Failed> {
     Ok(conformance.check_all([case].into_iter().chain(conforming))?)
 }
 
-/// Another bug in the same operator, which nothing explains either, and one in another operator of the same case.
+/// A backend whose bugs a file names.
+struct Buggy {
+    folder: TempDir,
+}
+
+impl Buggy {
+    /// `None` without the Python packages that it needs.
+    fn new() -> Option<Self> {
+        has_python_with("numpy, onnx, onnxruntime").then_some(())?;
+        let buggy = Self { folder: tempfile::tempdir().ok()? };
+        let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/mutated_adapter.py");
+        let command =
+            format!("exec python3 {} --bug $(cat {})", adapter.display(), buggy.path("bugs").display());
+        fs::write(buggy.path("backend.sh"), command).ok()?;
+        Some(buggy)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn variant(&self) -> String {
+        format!("external:sh {}", self.path("backend.sh").display())
+    }
+
+    /// The run directory of a command that finds these bugs.
+    fn found(&self, bugs: &str, command: &[&str]) -> Result<PathBuf, Failed> {
+        fs::write(self.path("bugs"), bugs)?;
+        let (run, backends) = (self.path(bugs), format!("golden,{}", self.variant()));
+        let out = run.display().to_string();
+        let found = Twinfer::new(
+            env!("CARGO_BIN_EXE_twinfer-under-test"),
+            &[command, &["--backends", &backends, "--out", &out]].concat(),
+        );
+        let found = found.run();
+        if found.code == Some(1) { Ok(run) } else { Err(found.shown().into()) }
+    }
+
+    /// Whether these bugs fail no test of `cases` if the findings of `run` are known.
+    fn is_known(&self, bugs: &str, run: &Path, cases: &[Case]) -> Result<bool, Failed> {
+        fs::write(self.path("bugs"), bugs)?;
+        let conformance = Conformance::of(&[&self.variant()])?.with_known(run)?;
+        match conformance.check_all(cases.to_vec()) {
+            Ok(()) => Ok(true),
+            Err(Error::Diverges(_)) => Ok(false),
+            Err(other) => Err(other.to_string().into()),
+        }
+    }
+}
+
+/// Known are findings of a campaign: one that nothing explains, and one that experiments explain.
 fn known_finding_hides_no_other() -> Result<(), Failed> {
     const CASES: &str = "12";
-    if !has_python_with("numpy, onnx, onnxruntime") {
-        return Ok(());
-    }
-    let folder = tempfile::tempdir()?;
-    let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/mutated_adapter.py");
-    let (script, bugs) = (folder.path().join("backend.sh"), folder.path().join("bugs"));
-    let command = format!("exec python3 {} --bug $(cat {})", adapter.display(), bugs.display());
-    fs::write(&script, command)?;
-    let backend = format!("external:sh {}", script.display());
-    let run = folder.path().join("run").display().to_string();
-    fs::write(&bugs, "one-percent-more")?;
-    let backends = format!("golden,{backend}");
-    let campaign = ["fuzz", "--backends", &backends, "--family", "conv", "--cases", CASES, "--out", &run];
-    let found = Twinfer::new(env!("CARGO_BIN_EXE_twinfer-under-test"), &campaign).run();
-    if found.code != Some(1) {
-        return Err(found.shown().into());
-    }
+    let Some(buggy) = Buggy::new() else { return Ok(()) };
+    let campaign = ["fuzz", "--family", "conv", "--cases", CASES];
+    let more = buggy.found("one-percent-more", &campaign)?;
+    let negated = buggy.found("negated", &campaign)?;
     let convolutions: Vec<_> = Family::Conv.cases(0).take(CASES.parse().expect("a number")).collect();
-    let has_two_and_relu = |case: &Case| {
+    let block = [block().ok_or("a case")?];
+    for (bugs, run, cases, expected) in [
+        ("one-percent-more", &more, &convolutions[..], true),
+        ("last-position-zero", &more, &convolutions, false),
+        ("negated", &negated, &convolutions[..1], true),
+        ("one-percent-more", &more, &block, true),
+        ("one-percent-more+relu-dropped", &more, &block, false),
+    ] {
+        if buggy.is_known(bugs, run, cases)? != expected {
+            return Err(format!("{bugs} in {} cases is known: {}", cases.len(), !expected).into());
+        }
+    }
+    Ok(())
+}
+
+/// Known is what nothing explains at one node of a model.
+fn known_finding_of_a_model_is_known_at_its_node() -> Result<(), Failed> {
+    let Some(buggy) = Buggy::new() else { return Ok(()) };
+    let graph = block().ok_or("a case")?.graph;
+    let mut convolutions = graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv(_)));
+    let (first, last) = (convolutions.next().ok_or("a Conv")?, convolutions.next_back().ok_or("another")?);
+    let at = |node: &Node| format!("one-percent-more@{}", node.name);
+    let (known, other) = (at(first), at(last));
+    let model = buggy.path("model.onnx");
+    fs::write(&model, graph.encode())?;
+    let run = buggy.found(&known, &["check", &model.display().to_string()])?;
+    let case = [Case::of_graph(graph)];
+    if !buggy.is_known(&known, &run, &case)? {
+        return Err("it is not known at its node".into());
+    }
+    if buggy.is_known(&other, &run, &case)? {
+        return Err("it is known at another node".into());
+    }
+    Ok(())
+}
+
+/// A generated model with several convolutions and an activation.
+fn block() -> Option<Case> {
+    Family::Block.cases(0).take(400).find(|case: &Case| {
         let count = |is: &dyn Fn(&Op) -> bool| case.graph.nodes.iter().filter(|node| is(&node.op)).count();
         count(&|op| matches!(op, Op::Conv(_))) >= 2
             && count(&|op| matches!(op, Op::Relu)) >= 1
             && case.graph.nodes.iter().all(|node| matches!(node.op, Op::Conv(_) | Op::Relu | Op::Add))
-    };
-    let block = Family::Block.cases(0).take(400).find(has_two_and_relu).ok_or("a case")?;
-    for (present, cases, is_known) in [
-        ("one-percent-more", &convolutions[..], true),
-        ("last-position-zero", &convolutions, false),
-        ("one-percent-more", std::slice::from_ref(&block), true),
-        ("one-percent-more+relu-dropped", std::slice::from_ref(&block), false),
-    ] {
-        fs::write(&bugs, present)?;
-        let conformance = Conformance::of(&[&backend])?.with_known(&run)?;
-        match conformance.check_all(cases.to_vec()) {
-            Ok(()) if is_known => {}
-            Err(Error::Diverges(_)) if !is_known => {}
-            other => return Err(format!("{present}: {other:?}").into()),
-        }
-    }
-    Ok(())
+    })
 }
 
 /// A model from a file with inputs of one's own, compared with a tolerance of one's own.

@@ -175,6 +175,7 @@ impl Finding {
         if let Some((diagnosis, composed)) = lead.zip(composed) {
             diagnosis.mutants.clone_from(&composed.mutants);
             diagnosis.residual = composed.residual;
+            diagnosis.possible.clear();
             self.diagnosis = composed.mutant_names().map(str::to_owned).collect();
         }
     }
@@ -220,11 +221,26 @@ impl Finding {
         place.iter().any(|name| listed.contains(name.as_str()))
     }
 
-    /// Whether `difference` is [much](MUCH_LARGER) larger than what the finding lists for this place, as far as both are known.
-    pub fn is_much_smaller_at(&self, place: &BTreeSet<String>, difference: Option<f64>) -> bool {
-        let listed = place.iter().filter_map(|name| self.differences.get(name)).copied();
-        let largest = listed.reduce(f64::max);
-        largest.zip(difference).is_some_and(|(largest, difference)| difference > MUCH_LARGER * largest)
+    /// Whether `difference` is [much](MUCH_LARGER) larger than the largest that the finding lists for this place, as far as it lists one.
+    pub fn is_much_smaller_at(&self, place: &BTreeSet<String>, difference: f64) -> bool {
+        let listed = self.listed_differences();
+        let largest = place.iter().filter_map(|name| listed.get(name.as_str())).copied().reduce(f64::max);
+        largest.is_some_and(|largest| difference > MUCH_LARGER * largest)
+    }
+
+    /// The [differences](Self::differences) by place, with those of the culprits, which findings of campaigns have instead.
+    fn listed_differences(&self) -> BTreeMap<&str, f64> {
+        let culprits = self.divergences.iter().filter_map(|divergence| divergence.culprit.as_ref());
+        let of_culprits = culprits.flat_map(Culprit::differences).flat_map(|(place, difference)| {
+            place.into_iter().filter_map(move |name| Some((name, difference?)))
+        });
+        let mut listed: BTreeMap<&str, f64> = BTreeMap::new();
+        let own = self.differences.iter().map(|(name, difference)| (name.as_str(), *difference));
+        for (name, difference) in of_culprits.chain(own) {
+            let largest = listed.entry(name).or_insert(difference);
+            *largest = largest.max(difference);
+        }
+        listed
     }
 
     /// Lists places where the model is wrong by their names, each with the largest difference there.
@@ -242,9 +258,13 @@ impl Finding {
 
     /// Lists the [places](Self::places) of this finding and of `other`.
     pub fn list_places_of(&mut self, other: &Self) {
-        let own: Vec<_> = self.places().into_iter().map(|name| (name.to_owned(), None)).collect();
-        let listed = |name: &str| (name.to_owned(), other.differences.get(name).copied());
-        self.list_places(own.into_iter().chain(other.places().into_iter().map(listed)));
+        let listed = |finding: &Self| -> Vec<_> {
+            let differences = finding.listed_differences();
+            let places = finding.places().into_iter();
+            places.map(|name| (name.to_owned(), differences.get(name).copied())).collect()
+        };
+        let both = [listed(self), listed(other)].concat();
+        self.list_places(both);
     }
 
     /// Whether `variant` showed the finding.

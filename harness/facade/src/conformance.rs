@@ -56,7 +56,7 @@ impl Conformance {
     }
 
     /// Lets [`check`](Self::check) and [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt`
-    /// keeps findings, or the run directory of a campaign. Each case that diverges is reduced then, to tell which finding it shows.
+    /// keeps findings, or the run directory of a campaign. A divergence that is not known as it is gets reduced, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
         let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load();
         let findings = findings.inspect_err(|_| self.note_failure())?;
@@ -70,7 +70,7 @@ impl Conformance {
     pub fn check(&self, case: &Case) -> Result<(), Error> {
         let divergences = self.divergences(case)?;
         if divergences.is_empty()
-            || !self.known.is_empty() && matches!(self.remaining(case)?, Remaining::Nothing)
+            || !self.known.is_empty() && matches!(self.remaining(case, &divergences)?, Remaining::Nothing)
         {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Conformance {
             if divergences.is_empty() {
                 continue;
             }
-            let failure = match self.remaining(&case)? {
+            let failure = match self.remaining(&case, &divergences)? {
                 Remaining::Nothing => continue,
                 Remaining::New(new) => {
                     let (finding, case) = *new;
@@ -99,9 +99,11 @@ impl Conformance {
         Ok(())
     }
 
-    /// What a diverging case shows besides known findings.
-    fn remaining(&self, case: &Case) -> Result<Remaining, Error> {
-        Ok(self.targets.remaining(case, &self.known).inspect_err(|_| self.note_failure())?)
+    /// What a case with these divergences shows besides known findings.
+    fn remaining(&self, case: &Case, divergences: &[Divergence]) -> Result<Remaining, Error> {
+        let variants: Vec<_> = divergences.iter().map(|divergence| &divergence.variant).collect();
+        let remaining = self.targets.remaining(case, &variants, &self.known);
+        Ok(remaining.inspect_err(|_| self.note_failure())?)
     }
 
     /// The divergences of all variants on `case`; empty if every variant conforms, or a rule of its backend or of golden

@@ -60,7 +60,8 @@ fn case_lines(case: &Case, most: usize) -> Vec<String> {
     let weights = lines.iter().skip(1).position(|line| line.starts_with('<'));
     match (weights.map(|place| place + 1), body) {
         (Some(weights), Some(body)) if lines.len() > most && weights < body => {
-            let left_out = format!("<{} initializers>", case.graph.initializers.len());
+            let number = case.graph.initializers.len();
+            let left_out = format!("<{number} initializer{}>", if number == 1 { "" } else { "s" });
             [&lines[..weights], &[left_out], &lines[body..]].concat()
         }
         _ => lines,

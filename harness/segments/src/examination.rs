@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use twinfer_case::{
     Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
     WrongSegment,
@@ -29,7 +31,7 @@ pub struct Subject<'a> {
     pub is_wrong: bool,
     /// When segments are run as models of their own, if the variant returns no values inside the graph.
     pub cutting: Cutting<'a>,
-    /// How many of the wrong segments behind the first are looked into. If it is none, wrong segments need not account for
+    /// How many of the wrong parts of the first wrong segment, and of the wrong segments behind it, are looked into. If it is none, wrong segments need not account for
     /// [what the model shows](Examination::unaccounted) either.
     pub looked_into: usize,
 }
@@ -120,7 +122,7 @@ struct Wrong<'a> {
     evaluated: Box<Evaluated>,
 }
 
-/// A segment behind that one that is wrong too.
+/// A wrong segment behind the first one.
 struct WrongBehind<'a> {
     segment: Segment<'a>,
     difference: LargestDifference,
@@ -337,6 +339,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         if let Some(mut narrower) = self.values(&observation, &observed) {
             inner.push(wrong.segment.output);
             inner.sort_by_key(|end| self.structure.place(end));
+            let others_before = self.others.len();
             let part = match self.first_wrong(&inner, &mut narrower) {
                 Some(part) => {
                     let rest = self.wrong_behind(&part.segment, &inner, &mut narrower);
@@ -346,13 +349,18 @@ impl<'a, E> Examiner<'a, '_, E> {
                 }
                 None => self.wrong_behind_overflow(&inner, &narrower)?,
             };
+            let others_after = self.others.len();
             if let Some(part) = part {
                 self.account_with(Some(&observation));
                 if part.stands_alone {
                     return Ok(part);
                 }
                 let whole = self.confirm(wrong, values, Shown::InPlace)?;
-                return Ok(if whole.stands_alone { Found { culprit: part.culprit, ..whole } } else { part });
+                if !whole.stands_alone {
+                    return Ok(part);
+                }
+                self.drop_resembling(&whole, others_before..others_after);
+                return Ok(Found { culprit: part.culprit, ..whole });
             }
             return self.confirm(wrong, values, Shown::Fused);
         }
@@ -381,6 +389,15 @@ impl<'a, E> Examiner<'a, '_, E> {
         if !self.others.iter().any(|found| found.resembles(&other)) {
             self.others.push(other);
         }
+    }
+
+    /// Drops those of the other wrong segments at these places that are wrong for the same reason as `found`.
+    fn drop_resembling(&mut self, found: &Found, places: Range<usize>) {
+        let mut place = 0..;
+        self.others.retain(|other| {
+            let is_concerned = place.next().is_some_and(|place| places.contains(&place));
+            !is_concerned || !found.resembles(other)
+        });
     }
 
     /// Whether a segment that is wrong as a model of its own is wrong in the same way inside the whole model; true if that is not asked.
@@ -596,13 +613,13 @@ fn only_outputs(observation: &Observation, runs: usize) -> Option<Vec<Tensor>> {
 }
 
 impl Found {
-    /// A segment that is wrong as a model of its own, and under these conditions in the whole model.
+    /// A segment that is wrong as a model of its own; `shown` says what is known of it in the whole model.
     fn alone(segment: &Segment<'_>, shown: Shown, evaluated: Evaluated) -> Self {
         let culprit = segment.culprit(shown, largest_difference(&evaluated));
         Self { culprit, evaluated, stands_alone: true }
     }
 
-    /// A segment that is wrong under these conditions in the whole model, and right as a model of its own.
+    /// A segment that is wrong under these conditions in the whole model. The variant may conform on it as a model of its own.
     fn only_inside(segment: &Segment<'_>, shown: Shown, evaluated: Evaluated) -> Self {
         let culprit = segment.culprit(shown, largest_difference(&evaluated));
         Self { culprit, evaluated, stands_alone: false }

@@ -1,6 +1,7 @@
 //! What a case shows besides known findings.
 
-use twinfer_case::{Case, Finding};
+use twinfer_case::{Case, Culprit, Finding, Variant, Verdict};
+use twinfer_checks::Evaluated;
 use twinfer_triage::{DivergingCase, Scrutiny, Triageable, Whole, finding, is_known_as};
 use twinfer_workers::TriageWorkers;
 
@@ -8,7 +9,7 @@ use crate::{TargetError, Targets};
 
 /// What a case shows besides known findings.
 pub enum Remaining {
-    /// It does not diverge in fresh workers.
+    /// A variant does not diverge in fresh workers.
     NoDivergence,
     /// Nothing: all that it shows is known.
     Nothing,
@@ -16,60 +17,103 @@ pub enum Remaining {
     New(Box<(Finding, Case)>),
 }
 
-/// Something that a case shows.
-struct Cause {
+/// A divergence that may be a finding.
+struct Candidate {
     diverging: DivergingCase,
+    /// The segment that the case is, by its names in the model.
+    culprit: Option<Culprit>,
     /// Whether a smaller case may show it.
     is_reducible: bool,
 }
 
 impl Targets {
-    /// What `case` shows besides `known` findings: of each variant, every cause of its divergences, of the whole case and of wrong segments. A
-    /// cause is known as it is, or else once it is reduced to the smallest case that shows it. Findings are without experiments and repeats.
+    /// What `case` shows besides `known` findings on `variants`, which diverge on it: every cause of a divergence, of the whole case and of wrong
+    /// segments. A cause is known as it is, or else once it is reduced to the smallest case that shows it. Findings are without
+    /// experiments and repeats.
     ///
     /// # Errors
     ///
     /// If a worker fails.
-    pub fn remaining(&self, case: &Case, known: &[Finding]) -> Result<Remaining, TargetError> {
+    pub fn remaining(
+        &self,
+        case: &Case,
+        variants: &[&Variant],
+        known: &[Finding],
+    ) -> Result<Remaining, TargetError> {
         let is_known = |finding: &Finding| known.iter().any(|known| is_known_as(finding, known));
-        let mut remaining = Remaining::NoDivergence;
-        for workers in &self.variants {
-            for Cause { diverging, is_reducible } in self.causes(workers, case)? {
-                remaining = Remaining::Nothing;
-                let whole = diverging.evaluated.clone();
-                if is_known(&finding(workers.info(), &whole, &diverging, Vec::new())) {
+        for workers in self.variants.iter().filter(|workers| variants.contains(&&workers.info().variant)) {
+            let candidates = self.candidates(workers, case)?;
+            if candidates.is_empty() {
+                return Ok(Remaining::NoDivergence);
+            }
+            for candidate in candidates {
+                if is_known(&candidate.finding(workers, &candidate.diverging)) {
                     continue;
                 }
-                let minimal =
-                    if is_reducible { self.smallest(workers, diverging, &mut |_| {})? } else { diverging };
-                let finding = finding(workers.info(), &whole, &minimal, Vec::new());
+                let minimal = if candidate.is_reducible {
+                    self.smallest(workers, candidate.diverging.clone(), &mut |_| {})?
+                } else {
+                    candidate.diverging.clone()
+                };
+                let finding = candidate.finding(workers, &minimal);
                 if !is_known(&finding) {
                     let case = minimal.evaluated.encoded.case.clone();
                     return Ok(Remaining::New(Box::new((finding, case))));
                 }
             }
         }
-        Ok(remaining)
+        Ok(Remaining::Nothing)
     }
 
-    /// What the variant of `workers` shows on `case`.
-    fn causes(&self, workers: &TriageWorkers, case: &Case) -> Result<Vec<Cause>, TargetError> {
-        let mut evaluated = self.evaluate_fresh(workers, case)?;
-        let Triageable { whole, segments } = Scrutiny::Rounded.apply(workers, &mut evaluated)?;
-        let (of_whole, is_reducible) = match whole {
-            Whole::Outputs => (DivergingCase::all(&evaluated), true),
+    /// What the variant of `workers` shows on `case`, first what a smaller case may show.
+    fn candidates(&self, workers: &TriageWorkers, case: &Case) -> Result<Vec<Candidate>, TargetError> {
+        let whole = self.evaluate_fresh(workers, case)?;
+        let mut evaluated = whole.clone();
+        let Triageable { whole: left, segments } = Scrutiny::Rounded.apply(workers, &mut evaluated)?;
+        let mut candidates = match left {
+            Whole::Outputs => Candidate::all(DivergingCase::all(&evaluated), None, true),
             // a smaller case would show the wrong segments
-            Whole::Unaccounted => (DivergingCase::all(&evaluated), false),
-            Whole::Inside => (DivergingCase::inside(&evaluated), false),
-            Whole::Nothing => (Vec::new(), false),
+            Whole::Unaccounted => Candidate::all(DivergingCase::all(&evaluated), None, false),
+            Whole::Inside => Candidate::all(DivergingCase::inside(&evaluated), None, false),
+            Whole::Nothing => Vec::new(),
         };
-        let mut causes: Vec<_> =
-            of_whole.into_iter().map(|diverging| Cause { diverging, is_reducible }).collect();
+        let mut recur = true;
         for segment in segments {
-            let fresh = self.evaluate_fresh(workers, &segment.encoded.case)?;
-            let of_segment = DivergingCase::all(&fresh).into_iter();
-            causes.extend(of_segment.map(|diverging| Cause { diverging, is_reducible: true }));
+            let culprit = segment.divergences().iter().find_map(|divergence| divergence.culprit.clone());
+            let mut fresh = self.evaluate_fresh(workers, &segment.encoded.case)?;
+            blame(&mut fresh, culprit.as_ref());
+            recur &= !fresh.divergences().is_empty();
+            candidates.extend(Candidate::all(DivergingCase::all(&fresh), culprit.as_ref(), true));
         }
-        Ok(causes)
+        if left == Whole::Nothing && !recur {
+            candidates.extend(Candidate::all(DivergingCase::all(&whole), None, true));
+        }
+        candidates.sort_by_key(|candidate| !candidate.is_reducible);
+        Ok(candidates)
+    }
+}
+
+impl Candidate {
+    fn all(diverging: Vec<DivergingCase>, culprit: Option<&Culprit>, is_reducible: bool) -> Vec<Self> {
+        let candidate = |diverging| Self { diverging, culprit: culprit.cloned(), is_reducible };
+        diverging.into_iter().map(candidate).collect()
+    }
+
+    /// The finding that `minimal`, to which the case was reduced, shows.
+    fn finding(&self, workers: &TriageWorkers, minimal: &DivergingCase) -> Finding {
+        let mut finding = finding(workers.info(), &self.diverging.evaluated, minimal, Vec::new());
+        if let Some(lead) = finding.divergences.first_mut() {
+            lead.culprit = lead.culprit.take().or_else(|| self.culprit.clone());
+        }
+        finding
+    }
+}
+
+/// Has the divergences of a segment name it.
+fn blame(segment: &mut Evaluated, culprit: Option<&Culprit>) {
+    if let Verdict::Diverges(divergences) = &mut segment.judgement.verdict {
+        for divergence in divergences {
+            divergence.culprit = culprit.cloned();
+        }
     }
 }

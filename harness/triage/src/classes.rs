@@ -6,12 +6,15 @@ use twinfer_case::{Case, Culprit};
 use twinfer_onnx::{AutoPad, DataType, Dim, Graph, Node, Op};
 use twinfer_segments::named;
 
+/// The class of a case with more than one run.
+pub const SEVERAL_RUNS: &str = "several-runs";
+
 /// The properties that distinguish one bug from another in a minimal case: its operators, the attributes that are not at their
 /// defaults, and whether it is dynamic, in 16-bit floats, or of several runs. Sorted, without duplicates.
 pub fn classes(case: &Case) -> Vec<String> {
     let mut classes = classes_of(&case.graph, case.graph.nodes.iter());
     if case.runs.len() > 1 {
-        classes.insert("several-runs".to_owned());
+        classes.insert(SEVERAL_RUNS.to_owned());
     }
     let symbolic = |dim: &Dim| matches!(dim, Dim::Symbolic(_));
     if case

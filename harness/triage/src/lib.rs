@@ -91,7 +91,7 @@ pub use matching::Matching;
 pub use minimal_case::MinimalCase;
 pub use neighbors::Neighbors;
 pub use provisional::Provisional;
-pub use recognition::{Place, Places, Recognition, Recognized, is_known_as};
+pub use recognition::{Difference, Place, Places, Recognition, Recognized, is_known_as};
 pub use recurrence::{Recurrence, Repeat, classify};
 pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};

@@ -3,15 +3,50 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{CaseRecord, Cause, Finding};
+use twinfer_case::{CaseRecord, Cause, Finding, Shown};
 
-use crate::identity::{is_alike, known_parts};
+use crate::{
+    classes::SEVERAL_RUNS,
+    identity::{is_alike, known_parts},
+};
 
 /// Where a model is wrong: the names of nodes, of which one suffices.
 pub type Place = BTreeSet<String>;
 
-/// Places with the largest difference from golden at each; `None` if it is not known.
-pub type Places = BTreeMap<Place, Option<f64>>;
+/// Places with the largest difference from golden at each.
+pub type Places = BTreeMap<Place, Difference>;
+
+/// The largest difference from golden at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub enum Difference {
+    /// Nothing is known of it.
+    #[default]
+    Unknown,
+    /// That many.
+    Finite(f64),
+    /// A shape differs, or an element is no number or infinite.
+    Unbounded,
+}
+
+impl Difference {
+    /// That of a segment that was judged.
+    fn of_segment(difference: Option<f64>) -> Self {
+        difference.map_or(Self::Unbounded, Self::Finite)
+    }
+
+    /// The larger of two.
+    fn max(self, other: Self) -> Self {
+        if other > self { other } else { self }
+    }
+
+    /// The number, if it is one.
+    pub const fn finite(self) -> Option<f64> {
+        match self {
+            Self::Finite(difference) => Some(difference),
+            Self::Unknown | Self::Unbounded => None,
+        }
+    }
+}
 
 /// Recognizes known findings among those of a run.
 pub struct Recognition<'a> {
@@ -67,18 +102,23 @@ impl<'a> Recognition<'a> {
         let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
         let wrong = culprits.flat_map(|culprit| match culprit {
             Some(culprit) => {
-                culprit.differences().map(|(place, difference)| (owned(place), difference)).collect()
+                let is_judged = culprit.shown != Shown::Whole;
+                let of_segment = |difference| {
+                    if is_judged { Difference::of_segment(difference) } else { Difference::Unknown }
+                };
+                let places = culprit.differences();
+                places.map(|(place, difference)| (owned(place), of_segment(difference))).collect()
             }
-            None => vec![(self.outputs.iter().cloned().collect(), None)],
+            None => vec![(self.outputs.iter().cloned().collect(), Difference::Unknown)],
         });
         let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
         let elsewhere: Place = of_backend.filter_map(|other| first_place(other)).flatten().collect();
         let wrong = wrong.filter(|(place, _): &(Place, _)| place.is_disjoint(&elsewhere));
         let mut places = Places::new();
-        for (place, difference) in wrong.chain(first_place(finding).map(|place| (place, None))) {
+        let first = first_place(finding).map(|place| (place, Difference::Unknown));
+        for (place, difference) in wrong.chain(first) {
             let largest = places.entry(place).or_default();
-            // no difference is less than any
-            *largest = [*largest, difference].into_iter().flatten().reduce(f64::max);
+            *largest = largest.max(difference);
         }
         places
     }
@@ -99,9 +139,11 @@ impl<'a> Recognition<'a> {
         }
     }
 
-    /// Whether a finding that shows at `places` is known. One that is explained as a known finding is, is known whatever its operators, and so is one that may be, if it shows at one place. One whose signature has no explanation is if known findings with its signature and
-    /// its error list all these places with differences that are not much smaller, or if one that lists none has its case; any other is by its signature alone. One that two mistakes at
-    /// once explain is if known findings show each of them, and it shows at one place: at another, it may be another mistake.
+    /// Whether a finding that shows at `places` is known.
+    ///
+    /// It is if the same explains a known finding, whatever the operators. If it shows at one place, it also is if a known explanation may be behind it, or if
+    /// two mistakes at once explain it and known findings show each. Otherwise known findings need its signature and its error. If nothing in the
+    /// signature explains it, they must also list all its places, with differences that are not much smaller, or one that lists none must have its case.
     pub fn recognize(&self, finding: &Finding, places: &Places) -> Recognized {
         let is_known_together = self.is_known_together(finding);
         let may_be_known = || self.known.iter().any(|known| may_show(finding, known));
@@ -147,33 +189,56 @@ impl<'a> Recognition<'a> {
     }
 }
 
-/// Whether `finding`, of a case by itself, is `known`: the same explains both, or both have the same signature and show the same error. If nothing
-/// explains them and `finding` is about a node of a model, `known` has to list that node.
+/// Whether `finding`, of a case by itself and without experiments, is `known`: the same explains both, or both have the same signature and show the
+/// same error. If nothing in the signature explains them and `known` lists nodes of a model, one of them has to be that of `finding`.
 pub fn is_known_as(finding: &Finding, known: &Finding) -> bool {
-    let is_listed = || first_place(finding).is_none_or(|place| known.is_wrong_at(&place));
     is_explained_alike(known, finding)
         || may_show(finding, known)
-        || known.signature == finding.signature
-            && finding.shows_error_of(known)
-            && (!finding.is_unexplained() || is_listed())
+        || has_signature_of(finding, known)
+            && finding.shows_error_of(&without_experiments(known))
+            && (!finding.is_unexplained() || is_listed(finding, known))
+}
+
+/// Whether both have the same signature, but for several runs of a case: what shows in one run shows in several.
+fn has_signature_of(finding: &Finding, known: &Finding) -> bool {
+    let mut signature = finding.signature.clone();
+    if let (Cause::Graph(classes), Cause::Graph(of_known)) = (&mut signature.cause, &known.signature.cause) {
+        classes.retain(|class| class != SEVERAL_RUNS || of_known.contains(class));
+    }
+    known.signature == signature
+}
+
+/// A finding without an explanation that experiments found.
+fn without_experiments(known: &Finding) -> Finding {
+    let mut known = known.clone();
+    if matches!(known.signature.cause, Cause::Graph(_)) {
+        known.diagnosis.clear();
+    }
+    known
+}
+
+/// Whether the node of `finding` is one that `known` lists, if it lists any.
+fn is_listed(finding: &Finding, known: &Finding) -> bool {
+    known.places().is_empty() || first_place(finding).is_none_or(|place| known.is_wrong_at(&place))
 }
 
 /// Whether the same explains wrong values of both findings, which may be of other operators. Alternatives have to be the same, too.
 fn is_explained_alike(known: &Finding, finding: &Finding) -> bool {
-    let is_fallback = |finding: &Finding| matches!(finding.signature.cause, Cause::Fallback { .. });
     let names = |finding: &Finding| finding.diagnosis.iter().cloned().collect::<BTreeSet<_>>();
-    is_alike(&known.signature, &finding.signature)
-        && !is_fallback(known)
-        && !is_fallback(finding)
-        && !finding.diagnosis.is_empty()
-        && names(known) == names(finding)
+    are_of_values(known, finding) && !finding.diagnosis.is_empty() && names(known) == names(finding)
+}
+
+/// Whether both findings are of wrong values, or what follows from them, and differ in their causes at most.
+fn are_of_values(known: &Finding, finding: &Finding) -> bool {
+    let is_fallback = |finding: &Finding| matches!(finding.signature.cause, Cause::Fallback { .. });
+    is_alike(&known.signature, &finding.signature) && !is_fallback(known) && !is_fallback(finding)
 }
 
 /// Whether nothing explains `finding` and what explains `known` [may](twinfer_case::Diagnosis::possible) be why, whichever alternative that is.
 fn may_show(finding: &Finding, known: &Finding) -> bool {
     let possible = finding.detailed_diagnosis().map(|diagnosis| &diagnosis.possible);
     let is_possible = |name: &String| possible.is_some_and(|possible| possible.contains(name));
-    is_alike(&known.signature, &finding.signature)
+    are_of_values(known, finding)
         && finding.diagnosis.is_empty()
         && !known.diagnosis.is_empty()
         && known.diagnosis.iter().all(is_possible)
@@ -197,9 +262,14 @@ fn unlisted<'p>(places: &'p Places, known: &[&Finding]) -> Vec<&'p Place> {
 
 /// The places that some of the `known` findings list, all with differences that are much smaller.
 fn much_larger<'p>(places: &'p Places, known: &[&Finding]) -> Vec<&'p Place> {
-    let is_much_larger = |(place, difference): &(&Place, &Option<f64>)| {
+    let exceeds = |known: &Finding, place: &Place, difference: Difference| match difference {
+        Difference::Unknown => false,
+        Difference::Finite(difference) => known.is_much_smaller_at(place, difference),
+        Difference::Unbounded => known.is_much_smaller_at(place, f64::INFINITY),
+    };
+    let is_much_larger = |(place, difference): &(&Place, &Difference)| {
         let mut listing = known.iter().filter(|known| known.is_wrong_at(place)).peekable();
-        listing.peek().is_some() && listing.all(|known| known.is_much_smaller_at(place, **difference))
+        listing.peek().is_some() && listing.all(|known| exceeds(known, place, **difference))
     };
     places.iter().filter(is_much_larger).map(|(place, _)| place).collect()
 }
@@ -311,7 +381,7 @@ mod tests {
     #[test]
     fn much_larger_error_at_a_later_node_is_new() {
         let found = finding(&[], &["c3"]);
-        let places = |differences: &[(&str, Option<f64>)]| -> Places {
+        let places = |differences: &[(&str, Difference)]| -> Places {
             let place = |(name, difference): &(&str, _)| (Place::from([(*name).to_owned()]), *difference);
             differences.iter().map(place).collect()
         };
@@ -321,15 +391,18 @@ mod tests {
             known
         };
         let known = [listing(&[("c3", Some(0.5)), ("c5", Some(0.1))])];
-        let recognized = |known: &[Finding], differences: &[(&str, Option<f64>)]| {
+        let recognized = |known: &[Finding], differences: &[(&str, Difference)]| {
             Recognition::new([&found], known, &[], &[]).recognize(&found, &places(differences))
         };
-        let larger_at_c5 = [("c3", Some(0.5)), ("c5", Some(0.41))];
+        let (half, larger) = (("c3", Difference::Finite(0.5)), ("c5", Difference::Finite(0.41)));
+        let larger_at_c5 = [half, larger];
+        let much_larger = || Recognized::MuchLarger(vec![Place::from(["c5".to_owned()])]);
         for (differences, expected) in [
-            (&[("c3", Some(0.5)), ("c5", Some(0.39))][..], Recognized::Known),
-            (&[("c3", Some(0.5)), ("c5", None)], Recognized::Known),
-            (&larger_at_c5, Recognized::MuchLarger(vec![Place::from(["c5".to_owned()])])),
-            (&[("c4", Some(0.1)), ("c5", Some(0.41))], elsewhere(&["c4"])),
+            (&[half, ("c5", Difference::Finite(0.39))][..], Recognized::Known),
+            (&[half, ("c5", Difference::Unknown)], Recognized::Known),
+            (&larger_at_c5, much_larger()),
+            (&[half, ("c5", Difference::Unbounded)], much_larger()),
+            (&[("c4", Difference::Finite(0.1)), larger], elsewhere(&["c4"])),
         ] {
             assert_eq!(recognized(&known, differences), expected, "{differences:?}");
         }
@@ -372,7 +445,7 @@ mod tests {
             finding
         };
         let recognized = |known: &Finding, found: &Finding| {
-            let places = first_place(found).map(|place| (place, None)).into_iter().collect();
+            let places = first_place(found).map(|place| (place, Difference::Unknown)).into_iter().collect();
             Recognition::new([found], std::slice::from_ref(known), &[], &[]).recognize(found, &places)
         };
         let (alone, in_place) = (shown(Shown::Alone, &["c3"]), shown(Shown::InPlace, &["c3"]));

@@ -81,20 +81,20 @@ pub fn run(
         report.on_event(event);
     })?;
     let run = CheckedRun { records: &records, outputs: &outputs, directory };
-    let elsewhere = recognize(&mut report, &run, &known, finding)?;
+    let not_checked = recognize(&mut report, &run, &known, finding)?;
     if let Some(checked) = finding {
-        recognize_checked(&mut report, &records, checked, &elsewhere);
+        recognize_checked(&mut report, &records, checked, &not_checked);
     }
     Ok(report)
 }
 
-/// Marks the findings of `report` that `checked` records as known, unless they show `elsewhere`, and counts the cases of `records` that show them
+/// Marks the findings of `report` that `checked` records as known, unless they are among `not_checked`, and counts the cases of `records` that show them
 /// as compared.
 fn recognize_checked(
     report: &mut Report,
     records: &[CaseRecord],
     checked: &Finding,
-    elsewhere: &BTreeSet<String>,
+    not_checked: &BTreeSet<String>,
 ) {
     let is_recorded = |found: &ReportedFinding| {
         // the minimal case of a finding that a segment shows is that segment
@@ -103,7 +103,7 @@ fn recognize_checked(
         let is_it = checked.recurs_as(&found.finding)
             || checked.lists_beside(&found.finding)
             || checked.signature == found.finding.signature && records.iter().any(is_shown);
-        is_it && !elsewhere.contains(&found.slug)
+        is_it && !not_checked.contains(&found.slug)
     };
     for found in report.findings.iter().filter(|found| found.new && is_recorded(found)) {
         let slug = found.finding.signature.slug();

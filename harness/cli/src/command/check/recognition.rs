@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use twinfer_case::{CaseRecord, Finding};
 use twinfer_reports::Report;
 use twinfer_store::{FindingsFolder, RunDirectory};
-use twinfer_triage::{Place, Recognition, Recognized};
+use twinfer_triage::{Difference, Place, Recognition, Recognized};
 
 use crate::{Failure, output::note};
 
@@ -20,7 +20,7 @@ pub struct CheckedRun<'a> {
 }
 
 /// Marks the findings of a run that are in one of these folders as known, and notes in each of the others that nothing explains where the model
-/// is wrong. Returns the names of those that show elsewhere than `checked`, the finding whose case was run.
+/// is wrong. Returns the names of those that are not `checked`, the finding whose case was run: they show at other nodes, or with a much larger error.
 pub fn recognize(
     report: &mut Report,
     run: &CheckedRun<'_>,
@@ -33,7 +33,7 @@ pub fn recognize(
     }
     let found: Vec<_> = report.findings.iter().map(|found| found.finding.clone()).collect();
     let recognition = Recognition::new(&found, &known, run.records, run.outputs);
-    let (mut recognized, mut elsewhere) = (BTreeSet::new(), BTreeSet::new());
+    let (mut recognized, mut not_checked) = (BTreeSet::new(), BTreeSet::new());
     for found in report.findings.iter_mut().filter(|found| found.new) {
         let places = recognition.places(&found.finding);
         match recognition.recognize(&found.finding, &places) {
@@ -55,18 +55,18 @@ pub fn recognize(
             ),
         }
         if checked.is_some_and(|checked| !recognition.is_at_places_of(&found.finding, &places, checked)) {
-            elsewhere.insert(found.slug.clone());
+            not_checked.insert(found.slug.clone());
         }
         if found.finding.is_unexplained() {
-            let named = |(place, difference): (Place, Option<f64>)| {
-                place.into_iter().map(move |name| (name, difference))
+            let named = |(place, difference): (Place, Difference)| {
+                place.into_iter().map(move |name| (name, difference.finite()))
             };
             found.finding.list_places(places.into_iter().flat_map(named));
             FindingsFolder::of_run(run.directory).update(&found.finding)?;
         }
     }
     report.mark_known(|found| recognized.contains(&found.slug));
-    Ok(elsewhere)
+    Ok(not_checked)
 }
 
 /// Such as `"conv3", "conv5" + "relu5"`.
