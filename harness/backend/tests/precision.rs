@@ -15,6 +15,7 @@ use twinfer_onnx::{
     AveragePool, Concat, DequantizeLinear, Graph, LeakyRelu, MaxPool, Op, QuantizeLinear, Tensor, TensorData,
     Transpose,
 };
+use twinfer_prerequisites::skip;
 
 const CONVOLUTION: Quantized =
     Quantized { is_transposed: false, channels: (8, 8), group: 1, is_per_channel: true };
@@ -86,7 +87,7 @@ fn window(precision: &ChosenPrecision) -> &LayerInfo {
 #[test]
 fn tensorrt_rtx_tells_from_its_build_log_what_runs_on_int8() {
     let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
-    let Ok(installed) = installed.map_err(|error| eprintln!("skipped: {error}")) else { return };
+    let Ok(installed) = installed.map_err(|error| skip("tensorrt-rtx", error)) else { return };
     for variant in ["trt-rtx", "trt-api"] {
         let variant = format!("{variant},lib={}", installed.directory.display());
         let Some(mut backend) = opened(&variant) else { return };

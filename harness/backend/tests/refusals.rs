@@ -15,6 +15,7 @@ use twinfer_case::{Case, Outcome, Task};
 use twinfer_generators::{Distribution, Family};
 use twinfer_libraries::Store;
 use twinfer_onnx::{ConvTranspose, Op, infer_shapes};
+use twinfer_prerequisites::skip;
 
 const SEED: u64 = 20;
 
@@ -165,7 +166,7 @@ fn page(tallies: &Tallies) -> String {
 #[test]
 fn refusals_of_valid_graphs_are_predicted_or_listed() {
     let rtx = Store::open().and_then(|store| store.find("tensorrt-rtx"));
-    let rtx = rtx.map_err(|error| eprintln!("skipped: {error}")).ok();
+    let rtx = rtx.map_err(|error| skip("tensorrt-rtx", error)).ok();
     let rtx = rtx.map(|installed| installed.directory.display().to_string());
     let of_rtx = |backend: &str| rtx.as_ref().map(|folder| format!("{backend},lib={folder}"));
     let floats: &[Family] = &[Family::Conv, Family::Deconv];

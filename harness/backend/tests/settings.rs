@@ -11,6 +11,7 @@ use twinfer_backend::open;
 use twinfer_case::{Case, FloatPrecision, Operands, Outcome, Stage, Task};
 use twinfer_libraries::Store;
 use twinfer_onnx::{Conv, DataType, Dim, Graph, Op, ValueInfo};
+use twinfer_prerequisites::skip;
 
 /// A convolution whose batch and extents are dynamic.
 fn dynamic() -> Case {
@@ -30,7 +31,7 @@ fn dynamic() -> Case {
 #[test]
 fn every_setting_builds_what_the_defaults_build() {
     let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
-    let Ok(installed) = installed.map_err(|error| eprintln!("skipped: {error}")) else { return };
+    let Ok(installed) = installed.map_err(|error| skip("tensorrt-rtx", error)) else { return };
     let cases = [
         dynamic(),
         quantized(Quantized { is_transposed: false, channels: (8, 8), group: 1, is_per_channel: true }),

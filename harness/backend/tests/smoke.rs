@@ -13,6 +13,7 @@ use twinfer_libraries::Store;
 use twinfer_onnx::{
     ConvTranspose, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
 };
+use twinfer_prerequisites::skip;
 
 /// Input [1, 2, 3], all-ones kernel of 2, stride 2, `output_padding` 1: [1, 1, 2, 2, 3, 3, 0].
 fn deconvolution() -> Case {
@@ -119,7 +120,7 @@ fn backends_say_on_a_rung_what_was_foreseen() {
 /// TensorRT-RTX stands in for TensorRT, which wants a GPU: the layers are the same.
 fn layer_by_layer() -> Option<Box<dyn Backend>> {
     let installed = Store::open().and_then(|store| store.find("tensorrt-rtx"));
-    let folder = installed.map_err(|error| eprintln!("skipped: trt-api: {error}")).ok()?.directory;
+    let folder = installed.map_err(|error| skip("tensorrt-rtx", error)).ok()?.directory;
     opened(&format!("trt-api,lib={}", folder.display()))
 }
 

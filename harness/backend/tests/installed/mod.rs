@@ -14,7 +14,8 @@ pub fn opened(variant: &str) -> Option<Box<dyn Backend>> {
             Some(backend)
         }
         Err(error @ (OpenError::Library(_) | OpenError::Provider { .. } | OpenError::TensorRt(_))) => {
-            skip(&variant.library().unwrap_or_default(), format!("{variant}: {error}"));
+            let library = variant.library().or_else(|| variant.backend.library().map(str::to_owned));
+            skip(&library.unwrap_or_default(), format!("{variant}: {error}"));
             None
         }
         Err(error) => panic!("{variant}: {error}"),

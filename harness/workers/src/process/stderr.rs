@@ -41,7 +41,7 @@ impl StderrTail {
         Ok(Self { bytes, deadline, reader })
     }
 
-    /// The last line that is not empty, to be read after the worker died; `None` if there is no such line.
+    /// The last line that is not empty, to be read after the worker died; `None` if there is no such line. All that was kept goes to the debug log.
     pub fn last_line(self) -> Option<String> {
         // a process that the worker left behind may keep the pipe open forever
         let begun = Instant::now();
