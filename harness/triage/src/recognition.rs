@@ -22,14 +22,14 @@ pub enum Difference {
     /// Nothing is known of it.
     #[default]
     Unknown,
-    /// That many.
+    /// This number.
     Finite(f64),
     /// A shape differs, or an element is no number or infinite.
     Unbounded,
 }
 
 impl Difference {
-    /// That of a segment that was judged.
+    /// The difference at a segment that was judged.
     fn of_segment(difference: Option<f64>) -> Self {
         difference.map_or(Self::Unbounded, Self::Finite)
     }

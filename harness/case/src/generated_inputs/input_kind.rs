@@ -20,13 +20,13 @@ impl InputKind {
     /// The kinds in the order of runs, of which those for quantizers come last.
     const ALL: [Self; 4] = [Self::Integers, Self::Normal, Self::HalfSteps, Self::Range];
 
-    /// That of the run at `index`: the kinds take turns.
+    /// The kind of the run at `index`: the kinds take turns.
     pub fn of_run(index: u64) -> Self {
         let place = index % Self::ALL.len() as u64;
         Self::ALL[usize::try_from(place).unwrap_or_default()]
     }
 
-    /// How many kinds differ for a model.
+    /// How many kinds a model has: more if a quantizer reads an input.
     pub fn different(is_quantized: bool) -> u64 {
         Self::ALL.into_iter().filter(|kind| is_quantized || !kind.is_for_quantizers()).count() as u64
     }
