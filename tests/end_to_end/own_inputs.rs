@@ -99,7 +99,7 @@ fn inputs_that_do_not_fit_are_refused() {
         assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
         assert!(outcome.stderr.contains(reason), "{reason}: {}", outcome.shown());
     };
-    refused(&file, &[], r#""x" has the shape [1, 2, 3], and the model declares [1, 1, W]"#);
+    refused(&file, &[], r#""x" has the shape [1, 2, 3], but the model declares [1, 1, W]"#);
     refused(Path::new("absent.npz"), &[], "the inputs in absent.npz: there is no such file or folder");
     refused(&file, &["--cases", "3"], "cannot be used with");
 }
