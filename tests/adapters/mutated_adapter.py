@@ -22,6 +22,8 @@ if __name__ == "__main__":
     parser.add_argument("--singles", choices=["single", "half", "bfloat16", "either"],
                         help="the type in which 32-bit floats may be held, as is stated; they keep 32 bits all the same")
     parser.add_argument("--outputs-only", action="store_true", help="return no values inside the graph")
+    parser.add_argument("--on-floats", action="store_true",
+                        help="promise to fuse the quantizers around convolutions, and report that convolutions run on floats")
     arguments = parser.parse_args()
     if arguments.list:
         print(*BUGS, *STRANGERS, sep="\n")
@@ -34,6 +36,19 @@ if __name__ == "__main__":
             observe = onnxruntime_adapter.observe
             onnxruntime_adapter.observe = lambda start, model, case, *others: observe(
                 start, model, case | {"intermediates": []}, *others)
+
+        if arguments.on_floats:
+            onnxruntime_adapter.BACKEND["quantization"] = "fuses-operands"
+            returned = onnxruntime_adapter.observe
+
+            def observe_layers(start, model, *others):
+                seen, results = returned(start, model, *others)
+                nodes = [node for node in onnx.load_from_string(model).graph.node if node.op_type in ("Conv", "ConvTranspose")]
+                layers = [{"name": node.name, "operator": node.op_type, "inputs": ["FLOAT"], "outputs": ["FLOAT"],
+                           "weights": "FLOAT", "tactic": None, "placement": None, "nodes": [node.name]} for node in nodes]
+                return seen | {"precision": {"layers": layers}}, results
+
+            onnxruntime_adapter.observe = observe_layers
 
         def session(model):
             nodes = len(onnx.load_from_string(model).graph.node)

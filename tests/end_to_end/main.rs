@@ -11,6 +11,7 @@ mod debug_log;
 mod double_starts;
 mod environment;
 mod external_data;
+mod fallback;
 mod foreign_text;
 mod fuzz;
 mod known;

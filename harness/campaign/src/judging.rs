@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, RunReference, disagreement};
-use twinfer_triage::{Scrutiny, Suspect, Triageable, Whole};
+use twinfer_triage::{Scrutiny, Suspect, Triageable};
 use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
@@ -105,11 +105,7 @@ impl Judge<'_> {
         let record = evaluated.record(workers.info());
         let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
         let Triageable { whole, segments } = triageable;
-        let of_whole = match whole {
-            Whole::Outputs | Whole::Unaccounted => Suspect::all(workers.info(), place, evaluated, preceding),
-            Whole::Inside => Suspect::inside(workers.info(), place, evaluated, preceding),
-            Whole::Nothing => Vec::new(),
-        };
+        let of_whole = Suspect::all(workers.info(), place, (evaluated, whole), preceding);
         let suspects = Suspect::with_segments(of_whole, workers.info(), place, segments, preceding);
         Ok((record, suspects))
     }

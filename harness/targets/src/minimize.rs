@@ -94,14 +94,12 @@ impl Targets {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
             let Triageable { whole: left, segments } = match known {
-                Some(known) if !known.only_inside => {
-                    Triageable { whole: Whole::Outputs, segments: Vec::new() }
-                }
+                Some(known) if !known.only_inside => Triageable { whole: Whole::All, segments: Vec::new() },
                 Some(_) | None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
             };
             let reducible = match left {
-                Whole::Outputs => Some(whole.clone()),
-                Whole::Nothing | Whole::Unaccounted => {
+                Whole::All => Some(whole.clone()),
+                Whole::Rest | Whole::Unaccounted => {
                     self.first_that_recurs(workers, segments)?.or_else(|| Some(whole.clone()))
                 }
                 Whole::Inside => self.first_that_recurs(workers, segments)?,

@@ -70,23 +70,19 @@ impl Targets {
         let whole = self.evaluate_fresh(workers, case)?;
         let mut evaluated = whole.clone();
         let Triageable { whole: left, segments } = Scrutiny::Rounded.apply(workers, &mut evaluated)?;
-        let mut candidates = match left {
-            Whole::Outputs => Candidate::all(DivergingCase::all(&evaluated), None, true),
-            // a smaller case would show the wrong segments
-            Whole::Unaccounted => Candidate::all(DivergingCase::all(&evaluated), None, false),
-            Whole::Inside => Candidate::all(DivergingCase::inside(&evaluated), None, false),
-            Whole::Nothing => Vec::new(),
-        };
+        // where wrong segments do not account for the outputs, a smaller case would show the segments
+        let is_reducible = matches!(left, Whole::All | Whole::Rest);
+        let mut candidates = Candidate::all(DivergingCase::all(&evaluated, left), None, is_reducible);
         let mut recur = true;
         for segment in segments {
             let culprit = segment.divergences().iter().find_map(|divergence| divergence.culprit.clone());
             let mut fresh = self.evaluate_fresh(workers, &segment.encoded.case)?;
             blame(&mut fresh, culprit.as_ref());
             recur &= !fresh.divergences().is_empty();
-            candidates.extend(Candidate::all(DivergingCase::all(&fresh), culprit.as_ref(), true));
+            candidates.extend(Candidate::all(DivergingCase::all(&fresh, Whole::All), culprit.as_ref(), true));
         }
-        if left == Whole::Nothing && !recur {
-            candidates.extend(Candidate::all(DivergingCase::all(&whole), None, true));
+        if left == Whole::Rest && !recur {
+            candidates.extend(Candidate::all(DivergingCase::all(&whole, Whole::All), None, true));
         }
         candidates.sort_by_key(|candidate| !candidate.is_reducible);
         Ok(candidates)

@@ -1,7 +1,7 @@
-use twinfer_case::{Divergence, Kind, Verdict};
+use twinfer_case::{Kind, Verdict};
 use twinfer_checks::Evaluated;
 
-use crate::{causes::leads, symptom::Symptom};
+use crate::{scrutiny::Whole, symptom::Symptom};
 
 /// A case with the symptom that it shows.
 #[derive(Clone)]
@@ -13,23 +13,10 @@ pub struct DivergingCase {
 }
 
 impl DivergingCase {
-    /// `evaluated` with each symptom that it shows: one for each cause of its divergences.
-    pub fn all(evaluated: &Evaluated) -> Vec<Self> {
-        Self::with_symptoms(evaluated, Symptom::of)
-    }
-
-    /// As [`Self::all`], for a case of which a segment is wrong, but only inside the whole case, whose outputs do not show it.
-    pub fn inside(evaluated: &Evaluated) -> Vec<Self> {
-        Self::with_symptoms(evaluated, Symptom::inside)
-    }
-
-    fn with_symptoms(
-        evaluated: &Evaluated,
-        symptom: impl Fn(&Divergence, &Evaluated) -> Symptom,
-    ) -> Vec<Self> {
-        let divergences = evaluated.divergences();
-        let symptoms = leads(divergences).into_iter().map(|lead| symptom(&divergences[lead], evaluated));
-        symptoms.map(|symptom| Self { evaluated: evaluated.clone(), symptom }).collect()
+    /// `evaluated` with each symptom that is left of it: one for each cause of its divergences.
+    pub fn all(evaluated: &Evaluated, whole: Whole) -> Vec<Self> {
+        let symptoms = whole.symptoms(evaluated).into_iter();
+        symptoms.map(|(_, symptom)| Self { evaluated: evaluated.clone(), symptom }).collect()
     }
 
     /// `evaluated` with its symptom, if that is of the kind of `symptom`, however it is explained; `None` otherwise.

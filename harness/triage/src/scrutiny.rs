@@ -12,6 +12,8 @@ use twinfer_segments::{
 };
 use twinfer_workers::{TriageWorkers, WorkerError};
 
+use crate::{causes::leads, symptom::Symptom};
+
 /// How many of the wrong segments behind the first are looked into, where the outputs are not explained.
 const LOOKED_INTO: usize = 8;
 
@@ -38,14 +40,32 @@ pub struct Triageable {
 /// What is left to triage of a whole case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// The divergences of its outputs, if it has any.
-    Outputs,
-    /// The divergences of its outputs, for which wrong segments do not account.
+    /// All of its divergences, if it has any.
+    All,
+    /// All of its divergences, for which wrong segments do not account.
     Unaccounted,
     /// A segment that is wrong, but only inside the case, whose outputs do not show it.
     Inside,
-    /// Nothing that a segment does not show.
-    Nothing,
+    /// The divergences that no segment shows.
+    Rest,
+}
+
+impl Whole {
+    /// The symptoms that are left of the case of `evaluated`, one for each cause, with the places of their divergences.
+    pub(crate) fn symptoms(self, evaluated: &Evaluated) -> Vec<(usize, Symptom)> {
+        let divergences = evaluated.divergences();
+        let symptom = |lead: usize| {
+            let divergence = &divergences[lead];
+            let symptom = match self {
+                Self::All | Self::Unaccounted => Symptom::of(divergence, evaluated),
+                Self::Inside => Symptom::inside(divergence, evaluated),
+                Self::Rest if divergence.culprit.is_none() => Symptom::of(divergence, evaluated),
+                Self::Rest => return None,
+            };
+            Some((lead, symptom))
+        };
+        leads(divergences).into_iter().filter_map(symptom).collect()
+    }
 }
 
 impl Scrutiny {
@@ -63,9 +83,9 @@ impl Scrutiny {
             && let Some(inside) = &mut found
             && let Some(exposed) = expose(inside, evaluated, workers.info(), observe)?
         {
-            (whole, inside.evaluated) = (Whole::Nothing, exposed);
+            (whole, inside.evaluated) = (Whole::Rest, exposed);
         }
-        let is_of_segment = matches!(whole, Whole::Nothing | Whole::Unaccounted);
+        let is_of_segment = matches!(whole, Whole::Rest | Whole::Unaccounted);
         let mut segments: Vec<_> = found.filter(|_| is_of_segment).into_iter().collect();
         for other in others {
             if other.stands_alone {
@@ -86,7 +106,7 @@ impl Scrutiny {
         observe: &mut dyn FnMut(&Task) -> Result<Observation, WorkerError>,
     ) -> Result<(Whole, Examination), WorkerError> {
         let Some(graph) = self.graph_to_examine(evaluated, &info.description) else {
-            return Ok((Whole::Outputs, Examination::default()));
+            return Ok((Whole::All, Examination::default()));
         };
         let is_wrong = evaluated.divergences().iter().any(Divergence::concerns_values);
         let is_unexplained = are_unexplained(evaluated.divergences());
@@ -110,10 +130,10 @@ impl Scrutiny {
         let whole = match &examination.found {
             Some(found) if found.stands_alone && examination.unaccounted.is_some() => Whole::Unaccounted,
             Some(found) if found.stands_alone && (!is_wrong || is_unexplained || is_explained_by_segment) => {
-                Whole::Nothing
+                Whole::Rest
             }
             Some(_) if !is_wrong => Whole::Inside,
-            _ => Whole::Outputs,
+            _ => Whole::All,
         };
         Ok((whole, examination))
     }

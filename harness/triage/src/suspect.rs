@@ -4,7 +4,7 @@ use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Variant
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
 use crate::{
-    TriageError, causes::leads, identity::may_repeat_on_rung, provisional::Provisional, symptom::Symptom,
+    TriageError, identity::may_repeat_on_rung, provisional::Provisional, scrutiny::Whole, symptom::Symptom,
 };
 
 /// The source of a campaign's cases: gives the case at an index, and the same case each time.
@@ -62,37 +62,17 @@ struct JudgedObservation {
 }
 
 impl Suspect {
-    /// The suspects of the case at `index` on the variant at `variant`: one for each cause.
+    /// The suspects of the case at `index` on the variant at `variant`: one for each cause of what is left of it.
     pub fn all(
         info: &VariantInfo,
         (index, variant): (u64, usize),
-        evaluated: Evaluated,
+        (evaluated, whole): (Evaluated, Whole),
         preceding: &[u64],
     ) -> Vec<Self> {
-        Self::with_symptoms(info, (index, variant), evaluated, preceding, Symptom::of)
-    }
-
-    /// The suspects of a case of which a segment is wrong, but only inside the whole case, whose outputs do not show it.
-    pub fn inside(
-        info: &VariantInfo,
-        place: (u64, usize),
-        evaluated: Evaluated,
-        preceding: &[u64],
-    ) -> Vec<Self> {
-        Self::with_symptoms(info, place, evaluated, preceding, Symptom::inside)
-    }
-
-    fn with_symptoms(
-        info: &VariantInfo,
-        (index, variant): (u64, usize),
-        evaluated: Evaluated,
-        preceding: &[u64],
-        symptom: impl Fn(&Divergence, &Evaluated) -> Symptom,
-    ) -> Vec<Self> {
-        let causes: Vec<_> = leads(evaluated.divergences())
+        let causes: Vec<_> = whole
+            .symptoms(&evaluated)
             .into_iter()
-            .map(|lead| {
-                let symptom = symptom(&evaluated.divergences()[lead], &evaluated);
+            .map(|(lead, symptom)| {
                 let provisional = Provisional::of(&symptom, info, &evaluated.encoded);
                 (lead, symptom, Arc::new(provisional))
             })
@@ -125,7 +105,7 @@ impl Suspect {
         let first = usize::from(!whole.is_empty());
         let of_segment = |(number, evaluated): (usize, Evaluated)| {
             let segment = Some((number, Arc::clone(&evaluated.encoded)));
-            let suspects = Self::all(info, place, evaluated, preceding).into_iter();
+            let suspects = Self::all(info, place, (evaluated, Whole::All), preceding).into_iter();
             suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
         };
         whole.into_iter().chain((first..).zip(segments).flat_map(of_segment)).collect()

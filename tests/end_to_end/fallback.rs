@@ -1,0 +1,113 @@
+//! A convolution that runs in another precision than its graph asks for is a finding beside one that gives wrong values.
+
+use std::{
+    fs::{self, DirEntry},
+    path::Path,
+};
+
+use tempfile::TempDir;
+use twinfer_onnx::{
+    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, TensorData,
+    ValueInfo,
+};
+use twinfer_tests::Outcome;
+
+use crate::{culprit::adapter, twinfer};
+
+/// A quantized convolution, then one of floats with a bias.
+fn model() -> TempDir {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
+    };
+    let initializer = |name: &str, shape: &[usize], data| Initializer {
+        name: name.to_owned(),
+        tensor: Tensor { shape: shape.to_vec(), data },
+    };
+    let node = |name: &str, op, inputs: &[&str]| Node {
+        name: name.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![format!("{name}_out")],
+    };
+    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: vec![
+            initializer("scale", &[], TensorData::Float(vec![0.5])),
+            initializer("zero", &[], TensorData::Int8(vec![0])),
+            initializer("w", &[1, 1, 3, 3], TensorData::Int8((1..=9).collect())),
+            initializer("v", &[1, 1, 3, 3], TensorData::Float((1..=9).map(|one| one as f32 / 7.0).collect())),
+            initializer("bias", &[1], TensorData::Float(vec![0.3])),
+        ],
+        nodes: vec![
+            node("quantize", Op::QuantizeLinear(QuantizeLinear::default()), &["x", "scale", "zero"]),
+            node(
+                "dequantize",
+                Op::DequantizeLinear(DequantizeLinear::default()),
+                &["quantize_out", "scale", "zero"],
+            ),
+            node("dequantize_w", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
+            node("quantized", conv(), &["dequantize_out", "dequantize_w_out"]),
+            node("float", conv(), &["quantized_out", "v", "bias"]),
+        ],
+        outputs: vec![value("float_out")],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
+    folder
+}
+
+fn check(model: &TempDir, backend: &str, known: Option<&Path>) -> Outcome {
+    let path = |name: &str| model.path().join(name).display().to_string();
+    _ = fs::remove_dir_all(path("run"));
+    let backends = format!("golden,{backend}");
+    let known =
+        known.map_or_else(|| twinfer_tests::no_findings().to_owned(), |one| one.display().to_string());
+    twinfer(&[
+        "check",
+        &path("model.onnx"),
+        "--backends",
+        &backends,
+        "--cases",
+        "2",
+        "--known",
+        &known,
+        "--out",
+        &path("run"),
+    ])
+    .run()
+}
+
+/// `negated` is explained by nothing, so that only the segments of the model show where its values go wrong.
+#[test]
+fn fallback_is_a_finding_beside_wrong_values_of_another_node() {
+    for bug in ["bias-dropped", "negated"] {
+        let model = model();
+        let bugs = format!("--bug {bug}@float --on-floats");
+        let Some(backend) = adapter("mutated_adapter.py", &bugs) else { return };
+        let outcome = check(&model, &backend, None);
+        assert_eq!(outcome.code, Some(1), "{bug}: {}", outcome.shown());
+        assert!(outcome.stdout.contains("\n2 new findings\n"), "{bug}: {}", outcome.shown());
+        let all = model.path().join("known");
+        fs::rename(model.path().join("run/findings"), &all).unwrap();
+        let known = check(&model, &backend, Some(&all));
+        assert_eq!(known.code, Some(0), "{bug}: {}", known.shown());
+        for kind in ["wrong-values", "precision-fallback"] {
+            let one = model.path().join(kind);
+            fs::create_dir(&one).unwrap();
+            let mut folders = fs::read_dir(&all).unwrap().map(|entry| entry.unwrap());
+            let is_of_kind = |entry: &DirEntry| {
+                entry.path().is_dir() && entry.file_name().to_str().unwrap().contains(kind)
+            };
+            let finding = folders.find(is_of_kind).unwrap();
+            fs::rename(finding.path(), one.join(finding.file_name())).unwrap();
+            let other = check(&model, &backend, Some(&all));
+            assert_eq!(other.code, Some(1), "{bug}, {kind}: {}", other.shown());
+            assert!(other.stdout.contains(&format!("      {kind}: ")), "{bug}, {kind}: {}", other.shown());
+            fs::rename(one.join(finding.file_name()), finding.path()).unwrap();
+        }
+    }
+}
