@@ -22,7 +22,9 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     let says_nothing = finding.diagnosis.is_empty() && !documented.is_empty();
     reasons.extend(explanation(finding).filter(|_| !says_nothing).map(|why| ("because", why)));
     reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
-    let fallbacks = finding.divergences.iter().filter_map(|divergence| divergence.fallback.as_ref());
+    // the first divergence says in its detail how it falls back
+    let beside = finding.divergences.iter().skip(1);
+    let fallbacks = beside.filter_map(|divergence| divergence.fallback.as_ref());
     reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
     reasons.extend(documented.into_iter().map(|rule| ("documented", rule)));
     let needed = finding.fewest_options.as_ref();
