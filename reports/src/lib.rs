@@ -56,6 +56,7 @@ pub use format::{Format, UnknownFormat};
 pub use html::{RunFolder, WebPage};
 pub use issue::{IssueState, ListedIssue};
 pub use markup::{markdown_block, markdown_code, markdown_text};
+pub use meaning::meaning;
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
 pub use screen::{COLUMNS, first_screen};

@@ -1,7 +1,8 @@
 use twinfer_case::Kind;
 
 /// What the divergence that gives the finding its name does, in words that need no glossary.
-pub(crate) const fn meaning(kind: Kind) -> &'static str {
+#[must_use]
+pub const fn meaning(kind: Kind) -> &'static str {
     match kind {
         Kind::WrongShape => "wrong shape",
         Kind::WrongDtype => "wrong element type",

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use twinfer_prerequisites::{has_python_with, skip};
 use twinfer_tests::{executable, golden};
 
-use crate::twinfer;
+use crate::{culprit::adapter, twinfer};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -44,6 +44,19 @@ fn topic_readme_uses_named_backends() {
     let backends = ["--backends", "golden,ort:cpu,opt=off"];
     let (_out, page) = reproduction("cases/topics/output-padding-1d-pad-1-within", &backends);
     insta::assert_snapshot!(page);
+}
+
+#[test]
+fn readme_for_a_program_of_the_user_runs_it_with_twinfer() {
+    let Some(backend) = adapter("mutated_adapter.py", "--bug negated") else { return };
+    let backends = ["--backends", &format!("golden,{backend}")];
+    let (out, page) = reproduction("cases/topics/output-padding-1d-pad-1-within", &backends);
+    let command = page.lines().find(|line| line.starts_with("twinfer check ")).expect(&page);
+    let arguments = command.strip_prefix("twinfer check . --backends ").expect(&page);
+    let outcome = twinfer(&["check", text(out.path()), "--backends", arguments.trim_matches('\'')]).run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("wrong-values"), "{}", outcome.shown());
+    assert!(!page.contains("pip install"), "{page}");
 }
 
 #[test]

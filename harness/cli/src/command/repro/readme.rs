@@ -1,8 +1,10 @@
 //! The README of a reproduction.
 
+use std::iter;
+
 use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, RepeatedOutcome, Stage};
 use twinfer_onnx::{Dim, Rule, Tensor, ValueInfo, infer_shapes};
-use twinfer_reports::{markdown_block, markdown_code, markdown_text};
+use twinfer_reports::{markdown_block, markdown_code, markdown_text, meaning, shell_word};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
 use super::reproduction::{Reproduction, raw_name};
@@ -36,9 +38,24 @@ fn title(reproduction: &Reproduction) -> String {
     if let Some(topic) = &reproduction.topic {
         return topic.title.clone();
     }
-    let operators: Vec<_> = reproduction.case.graph.nodes.iter().map(|node| node.op.op_type()).collect();
-    let kind = reproduction.finding.as_ref().map(|finding| format!("{}: ", finding.kind)).unwrap_or_default();
-    format!("{kind}{}", operators.join(", "))
+    let mut operators: Vec<_> = Vec::new();
+    for node in &reproduction.case.graph.nodes {
+        if !operators.contains(&node.op.op_type()) {
+            operators.push(node.op.op_type());
+        }
+    }
+    let operators = operators.join(", ");
+    match &reproduction.finding {
+        Some(finding) => format!("{}: {operators}", capitalized(meaning(finding.kind))),
+        None => operators,
+    }
+}
+
+fn capitalized(words: &str) -> String {
+    let mut characters = words.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())
 }
 
 fn expected(reproduction: &Reproduction) -> String {
@@ -109,14 +126,19 @@ fn seen(reproduction: &Reproduction, observed: &RecordedObservation) -> String {
     if observed.variant.is_poisoned() {
         lines.push(POISONED.to_owned());
     }
-    for divergence in reproduction.divergences(observed) {
-        lines.push(format!("- {}: {}", divergence.kind, markdown_text(&divergence.readable_detail())));
+    let divergences = reproduction.divergences(observed);
+    for divergence in divergences {
+        lines.push(format!(
+            "- {}: {}",
+            meaning(divergence.kind),
+            markdown_text(&divergence.readable_detail())
+        ));
         lines.extend(divergence.diagnosis.iter().filter_map(because));
         lines.extend(divergence.documented.iter().map(|rule| {
             format!("- documented by design: the backend's documentation says so ({} in twinfer's list of limitations)", markdown_code(rule))
         }));
     }
-    lines.extend(mutants(reproduction).map(|mutant| {
+    lines.extend(mutants(reproduction).filter(|_| !divergences.is_empty()).map(|mutant| {
         format!(
             "- because: applying the mutant {} to the reference reproduces this output",
             markdown_code(mutant)
@@ -171,12 +193,16 @@ fn mutants(reproduction: &Reproduction) -> impl Iterator<Item = &String> {
 
 /// How to run the script with each runtime, and TensorRT's own tools.
 fn commands(reproduction: &Reproduction) -> String {
+    let runtimes = reproduction.runtimes();
+    if runtimes.is_empty() {
+        return without_package(reproduction);
+    }
     let mut parts = vec![
         "`reproduce.py` runs the model in a process of its own and compares the result with what ONNX defines. It exits with 1 if the \
          bug shows, 0 if it does not, and 2 if this machine cannot tell. `python reproduce.py --help` lists the commands below."
             .to_owned(),
     ];
-    for runtime in reproduction.runtimes() {
+    for runtime in runtimes {
         parts.push(format!("With {}:", runtime.title));
         parts.extend(runtime.caveat.map(str::to_owned));
         parts.push(markdown_block(&format!(
@@ -193,10 +219,19 @@ fn commands(reproduction: &Reproduction) -> String {
             parts.push(markdown_block(&trtexec(reproduction)));
         }
     }
-    if reproduction.runtimes().is_empty() {
-        parts.push("No package runs the model as the backend above did: run the model with it on the inputs in `raw/`.".to_owned());
-    }
     parts.join("\n\n")
+}
+
+/// How to run the model with a program of the user, which the script knows nothing of.
+fn without_package(reproduction: &Reproduction) -> String {
+    let variants = reproduction.observations.iter().map(|observed| observed.variant.to_string());
+    let backends = iter::once("golden".to_owned()).chain(variants).collect::<Vec<_>>().join(",");
+    let check = format!("twinfer check . --backends {}", shell_word(&backends));
+    format!(
+        "With twinfer and the program above, in this folder:\n\n{}\n\nWithout twinfer, run the model on the inputs in `raw/`, and compare its outputs \
+         with those in `test_data_set_0/`. `reproduce.py` does that with packages for Python, of which none is the program above.",
+        markdown_block(&check)
+    )
 }
 
 fn trtexec(reproduction: &Reproduction) -> String {
