@@ -66,6 +66,7 @@ pub use styled::Styled;
 pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
 pub use timeline::{Span, Timeline};
 pub use twinfer_case::FindingSeverity as Severity;
+pub use uncompared::is_complete;
 
 use twinfer_case::Event;
 

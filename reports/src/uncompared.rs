@@ -27,6 +27,14 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
     (!caveats.is_empty()).then(|| caveats.join("; "))
 }
 
+/// Whether every backend ran every case and nothing was left out: all of a model was compared with golden or with another backend.
+#[must_use]
+pub fn is_complete(report: &Report) -> bool {
+    let is_whole =
+        partly(report).is_none() && no_reference(report).is_none() || compared_with_each_other(report);
+    is_whole && nothing(report).is_none() && not_executed(report).is_none()
+}
+
 /// Whether a variant was compared on no case.
 pub(crate) fn is_incomplete(report: &Report) -> bool {
     report.summary.uncompared().next().is_some()

@@ -524,6 +524,19 @@ fn unknown_operators_are_listed_as_not_judged() {
     }
 }
 
+#[test]
+fn incomplete_comparison_fails_where_a_complete_one_is_required() {
+    for (activation, backends, code) in
+        [("Relu", "ort:cpu", 0), ("Tanh", "ort:cpu", 4), ("Tanh", "ort:cpu,opt=off,ort:cpu,opt=all", 0)]
+    {
+        let outcome = check_knowing(&chain(activation), backends, &["--require-complete"]);
+        assert_eq!(outcome.code, Some(code), "{activation} {backends}: {}", outcome.shown());
+    }
+    let outcome = check_knowing(&chain("Relu"), "ort:cpu,trt-rtx", &["--require-complete"]);
+    let code = if outcome.stdout.contains("built, not executed") { 4 } else { 0 };
+    assert_eq!(outcome.code, Some(code), "{}", outcome.shown());
+}
+
 /// A convolution of the input with weights that are dequantized.
 fn with_dequantized_weights() -> TempDir {
     let value = |name: &str| ValueInfo {

@@ -26,6 +26,10 @@ pub struct Arguments {
     /// Folder of known findings, or a run directory; repeatable. Findings in it do not count as new
     #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "recorded"])]
     pub known: Vec<PathBuf>,
+    /// Exit with 4 if a backend does not run the model, or if a part of it is compared neither with golden nor with another
+    /// backend
+    #[arg(long, conflicts_with_all = ["record", "recorded"])]
+    pub require_complete: bool,
     /// Run directory to write [default: none]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -33,9 +33,9 @@ pub fn run(collection: &Collection, arguments: &Arguments) -> Result<Exit, Failu
         return Err(unwritable());
     }
     arguments.inputs.refuse_for_case()?;
-    if arguments.out.is_some() || !arguments.known.is_empty() {
+    if arguments.out.is_some() || !arguments.known.is_empty() || arguments.require_complete {
         return Err(Failure::usage(
-            "--out and --known are for a single model or case: check the cases one at a time, or keep what they show with --record",
+            "--out, --known and --require-complete are for a single model or case: check the cases one at a time, or keep what they show with --record",
         ));
     }
     let mut entries =
