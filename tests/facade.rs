@@ -12,10 +12,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use tempfile::TempDir;
 use twinfer::{
     Case, Conformance, DataType, Error, Family, InvalidSpace, Kind, Space, Tensor, TensorData, TensorSource,
+    read_case,
 };
 use twinfer_onnx::{Node, Op};
 use twinfer_prerequisites::has_python_with;
-use twinfer_targets::read_case;
 use twinfer_tests::Twinfer;
 
 /// A trial per function, with its name.

@@ -11,7 +11,7 @@
 //! A test that fails prints at most 15 lines: what diverges, why, and the smallest case that shows it in ONNX's text form. A test in
 //! which a variant was compared on none of the cases fails too: see [`Conformance`].
 //!
-//! - Your own model: [`Case::from_onnx`], with inputs of your own by [`Case::with_inputs`].
+//! - Your own model: [`read_case`], or [`Case::from_onnx`] for one in memory, with inputs of your own by [`Case::with_inputs`].
 //! - Bugs that you know: [`Conformance::with_known`].
 //! - Your own tolerance: [`Conformance::outputs`] and [`expected`] are tensors that approx's `assert_relative_eq!` and
 //!   `assert_ulps_eq!` compare.
@@ -24,12 +24,14 @@
 mod conformance;
 mod error;
 mod failure;
+mod model;
 mod outputs;
 mod program;
 
 pub use conformance::Conformance;
 pub use error::Error;
 pub use failure::Failure;
+pub use model::read_case;
 pub use outputs::{Outputs, expected};
 pub use program::become_worker_if_asked;
 pub use twinfer_case::{Case, Divergence, Expectation, Kind, TensorSource, Variant};

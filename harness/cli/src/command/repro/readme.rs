@@ -229,8 +229,9 @@ fn without_package(reproduction: &Reproduction) -> String {
     let check = format!("twinfer check . --backends {}", shell_word(&backends));
     format!(
         "With twinfer and the program above, in this folder:\n\n{}\n\nWithout twinfer, run the model on the inputs in `raw/`, and compare its outputs \
-         with those in `test_data_set_0/`. `reproduce.py` does that with packages for Python, of which none is the program above.",
-        markdown_block(&check)
+         with `{}`. `reproduce.py` does that with packages for Python, of which none is the program above.",
+        markdown_block(&check),
+        tensor_file("RUN", "output", "INDEX").display()
     )
 }
 
