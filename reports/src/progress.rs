@@ -1,10 +1,13 @@
-use std::{collections::BTreeSet, io::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+};
 
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use twinfer_case::{
     Budget, Cause, Event, Finding, Investigating, Reach, RunInfo, Signature, StartingWorkers, Summary,
-    printable_message,
+    Variant, printable_message,
 };
 
 use crate::{
@@ -22,6 +25,8 @@ pub struct Progress {
     budget: Budget,
     /// Folder names of the findings so far.
     findings: BTreeSet<String>,
+    /// How many workers of each variant were lost.
+    lost: BTreeMap<Variant, u64>,
     /// The findings of a resumed campaign from before; `None` once they are announced.
     restored: Option<u64>,
 }
@@ -48,7 +53,13 @@ impl Progress {
     }
 
     fn new(view: View) -> Self {
-        Self { view, budget: Budget::Cases(0), findings: BTreeSet::new(), restored: Some(0) }
+        Self {
+            view,
+            budget: Budget::Cases(0),
+            findings: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            restored: Some(0),
+        }
     }
 
     fn started(&mut self, run: &RunInfo) {
@@ -118,6 +129,18 @@ impl Progress {
         self.print(&line);
     }
 
+    /// Prints the first workers of a variant that are lost; further ones are in the count.
+    fn lost(&mut self, variant: &Variant, how: &str) {
+        let lost = self.lost.entry(variant.clone()).or_default();
+        *lost += 1;
+        let how = match *lost {
+            ..=LOST => how,
+            NOT_LISTED => "more workers lost and replaced, which are counted and not listed",
+            _ => return,
+        };
+        self.print(&Styled::plain(printable_message(&format!("{variant}: {how}"))));
+    }
+
     fn finished(&mut self) {
         if let View::Bar(bar) = &self.view {
             bar.finish_and_clear();
@@ -131,9 +154,9 @@ impl Reporter for Progress {
             Event::CampaignStarted { run } => self.started(run),
             Event::Progress { summary, waiting, investigating, starting } => {
                 self.announce_restored(summary.earlier);
-                let findings = self.findings.len() as u64;
+                let (findings, lost) = (self.findings.len() as u64, self.lost.values().sum());
                 let (waiting, starting) = (*waiting, *starting);
-                self.progressed(&State { summary, waiting, findings, investigating, starting });
+                self.progressed(&State { summary, waiting, findings, lost, investigating, starting });
             }
             Event::FindingRecorded { slug, finding, new } => self.found(slug, finding, *new),
             Event::FindingRestored { slug, .. } => {
@@ -142,8 +165,7 @@ impl Reporter for Progress {
             }
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
-                let lost = format!("{variant}: worker lost in {stage}{case} and replaced: {reason}");
-                self.print(&Styled::plain(printable_message(&lost)));
+                self.lost(variant, &format!("worker lost in {stage}{case} and replaced: {reason}"));
             }
             Event::WorkerOutgrown { variant, growth } => {
                 let (from, to) = (bytes(growth.from), bytes(growth.to));
@@ -190,12 +212,20 @@ fn on_stderr(text: &str, style: &Style) -> Styled {
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 
+/// How many lost workers of a variant are listed.
+const LOST: u64 = 5;
+
+/// The first that is not.
+const NOT_LISTED: u64 = LOST + 1;
+
 /// What a campaign has done so far.
 struct State<'a> {
     summary: &'a Summary,
     /// Cases whose divergences are not decided.
     waiting: u64,
     findings: u64,
+    /// Workers that crashed, hung or were ended.
+    lost: u64,
     investigating: &'a [Investigating],
     starting: StartingWorkers,
 }
@@ -204,7 +234,7 @@ impl State<'_> {
     /// The state in one line, such as `14,104 cases, 13,900 compared · 1,175 cases/s · 2 findings · 1,800 cases to investigate · investigating
     /// wrong-values on trt · 12.1 s, 48 s left`.
     fn line(&self, budget: Budget) -> String {
-        let Self { summary, waiting, findings, .. } = *self;
+        let Self { summary, waiting, findings, lost, .. } = *self;
         let tried = summary.cases + waiting;
         let to_investigate =
             (waiting > 0).then(|| format!("{} to investigate", counted(waiting, "case", "cases")));
@@ -212,6 +242,7 @@ impl State<'_> {
             Some(format!("{}, {} compared", counted(tried, "case", "cases"), count(summary.compared))),
             Some(rate(summary.now() + waiting, summary.seconds)),
             Some(counted(findings, "finding", "findings")),
+            (lost > 0).then(|| format!("{} lost", counted(lost, "worker", "workers"))),
             to_investigate,
             self.investigations(),
             self.starts(),
@@ -309,7 +340,8 @@ mod tests {
         let left = |budget, cases, seconds| {
             let summary = Summary { cases, seconds, ..Summary::default() };
             let starting = StartingWorkers::default();
-            State { summary: &summary, waiting: 0, findings: 0, investigating: &[], starting }.left(budget)
+            State { summary: &summary, waiting: 0, findings: 0, lost: 0, investigating: &[], starting }
+                .left(budget)
         };
         assert_eq!(left(Budget::Cases(300), 0, 0.0), "");
         assert_eq!(left(Budget::Cases(300), 100, 2.0), ", 4.0 s left");

@@ -15,8 +15,8 @@ use std::{
 
 use twinfer_case::{
     BlindSegment, Blindness, Budget, Cause, Culprit, Event, Finding, FindingCount, Kind, NamedNode,
-    NotJudged, Note, OpenPlace, ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, StartingWorkers,
-    Summary, VariantRecord, Verdict,
+    NotJudged, Note, OpenPlace, ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, Stage,
+    StartingWorkers, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
@@ -303,6 +303,29 @@ fn progress_without_terminal_prints_every_ten_seconds() {
         progress.on_event(&event);
     }
     insta::assert_snapshot!(out.text());
+}
+
+#[test]
+fn first_lost_workers_are_listed_and_all_are_counted() {
+    let out = Shared::default();
+    let mut progress = Progress::lines(out.clone());
+    for index in 0..8 {
+        progress.on_event(&Event::WorkerLost {
+            variant: "ort:cpu".parse().unwrap(),
+            index: Some(index),
+            stage: Stage::Load,
+            reason: "the worker ended with signal 11".to_owned(),
+        });
+    }
+    let (summary, investigating) = (Summary::default(), Vec::new());
+    let starting = StartingWorkers::default();
+    progress.on_event(&Event::Progress { summary, waiting: 0, investigating, starting });
+    let text = out.text();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 7, "{text}");
+    assert!(lines[4].contains("worker lost in load of case 4 and replaced"), "{text}");
+    assert_eq!(lines[5], "ort:cpu: more workers lost and replaced, which are counted and not listed");
+    assert!(lines[6].contains(" · 8 workers lost · "), "{text}");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use console::strip_ansi_codes;
+
 use super::{deadline::Deadline, pipe::Pipe};
 
 /// Bytes that are kept: the last ones, which usually give the reason of a crash.
@@ -41,7 +43,7 @@ impl StderrTail {
         Ok(Self { bytes, deadline, reader })
     }
 
-    /// The last line that is not empty, to be read after the worker died; `None` if there is no such line. All that was kept goes to the debug log.
+    /// The last line that is not empty, without colors, to be read after the worker died; `None` if there is no such line. All that was kept goes to the debug log.
     pub fn last_line(self) -> Option<String> {
         // a process that the worker left behind may keep the pipe open forever
         let begun = Instant::now();
@@ -51,6 +53,7 @@ impl StderrTail {
         let bytes: Vec<u8> =
             self.bytes.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
+        let text = strip_ansi_codes(&text);
         tracing::debug!(stderr = ?text, "end of what a worker wrote to stderr");
         text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
     }
