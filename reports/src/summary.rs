@@ -203,7 +203,7 @@ pub(crate) fn verdicts(report: &Report) -> Table {
             cell(diverging(variant)),
             cell(total(&variant.unsupported)),
             cell(total(&variant.unspecified)),
-            cell(variant.vacuous),
+            cell(undecided(variant)),
             last_stage(variant),
         ]);
     }
@@ -212,9 +212,13 @@ pub(crate) fn verdicts(report: &Report) -> Table {
 
 /// Cases that diverge; a case with several divergences counts once.
 pub(crate) fn diverging(variant: &VariantSummary) -> u64 {
-    let others =
-        variant.conforms + variant.vacuous + total(&variant.unsupported) + total(&variant.unspecified);
-    variant.cases().saturating_sub(others)
+    let open = total(&variant.unsupported) + total(&variant.unspecified) + undecided(variant);
+    variant.cases().saturating_sub(variant.conforms + open)
+}
+
+/// Cases whose bound is too wide to mean anything, and cases that have no reference.
+pub(crate) fn undecided(variant: &VariantSummary) -> u64 {
+    variant.vacuous + total(&variant.no_reference)
 }
 
 /// The sum of counts.
@@ -251,6 +255,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     );
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
+    add("without a reference", counts(&variant.no_reference));
     add("left out, because cases hang", counts(&variant.left_out));
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
     add("off by the rounding of an algorithm", nonzero(variant.algorithm_rounding));

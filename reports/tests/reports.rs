@@ -633,7 +633,7 @@ fn every_format_begins_with_what_was_not_compared() {
         Note::Segments(SegmentCounts { judged, not_judged: vec![not_judged.clone()], blindest: None })
     };
     let unknown = || Note::NoReference("golden does not support the operator Softmax".to_owned());
-    let unspecified = Verdict::Unspecified("operator Softmax".to_owned());
+    let unspecified = Verdict::NoReference("golden does not support the operator Softmax".to_owned());
     for (notes, verdict, headline, detail) in [
         (vec![], Verdict::Conforms, "no new findings", None),
         (
@@ -654,7 +654,7 @@ fn every_format_begins_with_what_was_not_compared() {
             vec![unknown()],
             unspecified,
             "nothing was compared",
-            Some("3 cases unspecified (operator Softmax)"),
+            Some("3 cases without a reference (golden does not support the operator Softmax)"),
         ),
     ] {
         let report = report_on_a_model(&notes, &verdict);

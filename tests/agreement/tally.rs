@@ -95,6 +95,7 @@ impl Tally {
             Verdict::Conforms => verdicts.conforms += 1,
             Verdict::LeftOut(condition) => panic!("cases hang: {condition}"),
             Verdict::Vacuous => verdicts.vacuous += 1,
+            Verdict::NoReference(reason) => panic!("golden computes no reference: {reason}"),
             Verdict::Unspecified(entry) => {
                 verdicts.unspecified += 1;
                 *self.unspecified.entry(entry.clone()).or_default() += 1;

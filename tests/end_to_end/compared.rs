@@ -61,7 +61,7 @@ fn backend_that_alone_executes_is_uncompared_in_every_format() {
         assert_eq!(outcome.code, Some(4), "{format}: {}", outcome.shown());
         let page = outcome.stdout.to_lowercase();
         assert!(page.contains("built, not executed"), "{format}: {page}");
-        assert!(page.contains("2 cases unspecified") || format == "json", "{format}: {page}");
+        assert!(page.contains("2 cases without a reference") || format == "json", "{format}: {page}");
         assert!(page.contains(NOTHING) || format == "json", "{format}: {page}");
         assert!(!page.contains("no new findings"), "{format}: {page}");
     }

@@ -158,7 +158,8 @@ fn model_rejected_by_all_variants_is_not_compared() {
     assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
     assert!(outcome.stdout.contains("0 compared on all variants"), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains("no new findings"), "{}", outcome.stdout);
-    let line = outcome.stdout.lines().find(|line| line.contains("ort:cpu,opt=off: 8 cases unspecified"));
+    let line =
+        outcome.stdout.lines().find(|line| line.contains("ort:cpu,opt=off: 8 cases without a reference"));
     assert!(line.is_some_and(|line| line.contains("rejected in parse: ")), "{}", outcome.stdout);
     // it has a symbolic dimension
     assert!(outcome.stdout.contains("--dim N=32"), "{}", outcome.stdout);

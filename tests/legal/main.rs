@@ -107,7 +107,7 @@ impl Tally {
         *match &record.verdict {
             Verdict::Conforms => &mut self.conforms,
             Verdict::LeftOut(condition) => panic!("cases hang: {condition}"),
-            Verdict::Vacuous => &mut self.vacuous,
+            Verdict::Vacuous | Verdict::NoReference(_) => &mut self.vacuous,
             Verdict::Unspecified(_) => &mut self.unspecified,
             Verdict::Unsupported(_) | Verdict::Diverges(_) => &mut self.diverges,
         } += 1;

@@ -85,8 +85,10 @@ pub struct Uncompared {
 pub enum UncomparedReason {
     /// The backend refused it as this rule of its capabilities predicts.
     Unsupported(#[serde(deserialize_with = "rule_name::read")] String),
-    /// The specification leaves it open by this rule, or golden does not support it and no other variant went as far.
+    /// The specification leaves it open by this rule.
     Unspecified(String),
+    /// Golden computes no reference, for this reason, and no other variant went as far.
+    NoReference(String),
     /// It did not run, because earlier cases hung under this condition.
     LeftOut(String),
     /// The error bound is so wide that agreement means nothing.
@@ -103,6 +105,7 @@ impl Uncompared {
         let reason = match &record.verdict {
             Verdict::Unsupported(rule) => UncomparedReason::Unsupported(rule.clone()),
             Verdict::Unspecified(rule) => UncomparedReason::Unspecified(rule.clone()),
+            Verdict::NoReference(reason) => UncomparedReason::NoReference(reason.clone()),
             Verdict::LeftOut(condition) => UncomparedReason::LeftOut(condition.clone()),
             Verdict::Vacuous => UncomparedReason::Vacuous,
             Verdict::Conforms => UncomparedReason::Incomplete,
@@ -124,7 +127,7 @@ impl Uncompared {
 }
 
 impl fmt::Display for Uncompared {
-    /// Such as `8 cases unspecified (golden does not support the operator Foo), rejected in parse: Fail: no kernel`.
+    /// Such as `8 cases without a reference (golden does not support the operator Foo), rejected in parse: Fail: no kernel`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reason, stage, outcome, cases } = self;
         let noun = if *cases == 1 { "case" } else { "cases" };
@@ -145,6 +148,7 @@ impl fmt::Display for UncomparedReason {
         match self {
             Self::Unsupported(rule) => write!(f, "unsupported ({rule})"),
             Self::Unspecified(rule) => write!(f, "unspecified ({rule})"),
+            Self::NoReference(reason) => write!(f, "without a reference ({reason})"),
             Self::LeftOut(condition) => write!(f, "left out (cases hang: {condition})"),
             Self::Vacuous => f.write_str("undecided (rounding may explain any difference)"),
             Self::Diverges(kind) => write!(f, "diverging ({kind})"),

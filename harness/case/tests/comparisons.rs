@@ -23,12 +23,12 @@ fn record(verdict: Verdict, outcome: Outcome, compared: bool) -> VariantRecord {
     }
 }
 
-fn unspecified() -> Verdict {
-    Verdict::Unspecified("golden does not support the operator Foo".to_owned())
+fn without_reference() -> Verdict {
+    Verdict::NoReference("golden does not support the operator Foo".to_owned())
 }
 
 fn rejected(message: &str) -> VariantRecord {
-    record(unspecified(), Outcome::rejected(message), false)
+    record(without_reference(), Outcome::rejected(message), false)
 }
 
 fn comparisons(records: &[VariantRecord]) -> Comparisons {
@@ -48,13 +48,13 @@ fn causes_are_grouped_by_reason_stage_and_code() {
     let divergence =
         Divergence::new(variant(), Stage::Parse, Kind::Crash, Blame::Variant, "signal 11".to_owned());
     let records = [
-        record(unspecified(), Outcome::Ok, false),
+        record(without_reference(), Outcome::Ok, false),
         rejected("Fail: no kernel for node 1"),
         rejected("Fail: no kernel for node 2"),
         rejected("InvalidGraph: node 3"),
         record(Verdict::Diverges(vec![divergence]), Outcome::Crashed("signal 11".to_owned()), false),
     ];
-    let foo = "unspecified (golden does not support the operator Foo)";
+    let foo = "without a reference (golden does not support the operator Foo)";
     let expected = [
         format!("ort:cpu: 2 cases {foo}, rejected in parse: Fail: no kernel for node 1"),
         format!("ort:cpu: 1 case {foo}, no error (parsed, not built)"),
@@ -74,7 +74,7 @@ fn one_comparison_is_enough_in_any_order() {
 
 #[test]
 fn verdicts_that_are_none_are_never_compared() {
-    for verdict in [unspecified(), Verdict::Vacuous, Verdict::Unsupported("rule".to_owned())] {
+    for verdict in [without_reference(), Verdict::Vacuous, Verdict::Unsupported("rule".to_owned())] {
         assert!(!record(verdict, Outcome::Ok, true).is_compared());
     }
 }
@@ -83,7 +83,7 @@ fn verdicts_that_are_none_are_never_compared() {
 fn record_of_an_earlier_format_is_compared_if_it_has_a_verdict() {
     let earlier = |verdict| VariantRecord { outcome: None, ..record(verdict, Outcome::Ok, false) };
     assert!(earlier(Verdict::Conforms).is_compared());
-    assert!(!earlier(unspecified()).is_compared());
+    assert!(!earlier(without_reference()).is_compared());
 }
 
 #[test]

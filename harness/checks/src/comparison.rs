@@ -89,7 +89,7 @@ impl Together<'_> {
         } else if compared {
             Verdict::Conforms
         } else {
-            Verdict::Unspecified(self.question.unknown.to_owned())
+            Verdict::NoReference(self.question.unknown.to_owned())
         };
         Judgement { verdict, notes, compared }
     }

@@ -71,7 +71,7 @@ const fn question(sources: &[OutputSource]) -> Question<'_> {
 }
 
 fn open() -> Verdict {
-    Verdict::Unspecified(UNKNOWN.to_owned())
+    Verdict::NoReference(UNKNOWN.to_owned())
 }
 
 fn disagrees(place: usize, stage: Stage, detail: &str) -> Verdict {

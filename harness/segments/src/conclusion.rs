@@ -43,7 +43,7 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
 /// Whether a variant with this verdict on the whole model conforms if its segments do.
 fn is_settled(verdict: &Verdict, counts: &SegmentCounts) -> bool {
     match verdict {
-        Verdict::Unspecified(_) => true,
+        Verdict::Unspecified(_) | Verdict::NoReference(_) => true,
         // a segment with a bound that is too wide says as little as the model does
         Verdict::Vacuous => counts.not_judged.is_empty(),
         Verdict::Diverges(divergences) => disagree(divergences) && counts.not_judged.is_empty(),

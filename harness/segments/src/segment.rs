@@ -210,7 +210,9 @@ impl SegmentCase {
 /// Why golden cannot tell whether a segment is right, of a verdict that says neither.
 fn reason_not_judged(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Unspecified(rule) | Verdict::Unsupported(rule) => rule.clone(),
+        Verdict::Unspecified(reason) | Verdict::NoReference(reason) | Verdict::Unsupported(reason) => {
+            reason.clone()
+        }
         _ => "its error bound is too wide".to_owned(),
     }
 }

@@ -196,6 +196,9 @@ fn is_compared(evaluated: &Evaluated) -> bool {
         && match &judgement.verdict {
             Verdict::Conforms | Verdict::Vacuous => true,
             Verdict::Diverges(divergences) => divergences.iter().all(is_of_values),
-            Verdict::Unsupported(_) | Verdict::Unspecified(_) | Verdict::LeftOut(_) => false,
+            Verdict::Unsupported(_)
+            | Verdict::Unspecified(_)
+            | Verdict::NoReference(_)
+            | Verdict::LeftOut(_) => false,
         }
 }

@@ -84,9 +84,8 @@ fn stacked(variant: &VariantSummary) -> Vec<(CaseResult, u64)> {
 }
 
 fn numbers(variants: &[VariantSummary]) -> Markup {
-    let is_shown = |result: &CaseResult| {
-        *result != CaseResult::LeftOut || variants.iter().any(|variant| result.of(variant) > 0)
-    };
+    let is_shown =
+        |result: &CaseResult| result.is_usual() || variants.iter().any(|variant| result.of(variant) > 0);
     let results: Vec<_> = CaseResult::ALL.into_iter().filter(is_shown).collect();
     html! {
         div.scroll tabindex="0" role="region" aria-label="Results by backend, in numbers" {

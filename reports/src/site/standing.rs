@@ -24,9 +24,11 @@ impl Standing {
     pub fn of(record: &VariantRecord) -> Self {
         match &record.verdict {
             Verdict::Conforms if record.is_compared() => Self::Conforms,
-            Verdict::Conforms | Verdict::Unspecified(_) | Verdict::Vacuous | Verdict::LeftOut(_) => {
-                Self::Unspecified
-            }
+            Verdict::Conforms
+            | Verdict::Unspecified(_)
+            | Verdict::NoReference(_)
+            | Verdict::Vacuous
+            | Verdict::LeftOut(_) => Self::Unspecified,
             Verdict::Unsupported(_) => Self::Refused,
             Verdict::Diverges(divergences) => Self::of_divergences(divergences),
         }

@@ -93,6 +93,7 @@ fn events(text: &str) -> Vec<Event> {
                         vec![Note::AcceptedDespite(text.to_owned()), Note::Placement(text.to_owned())];
                     one.verdict = match &one.verdict {
                         Verdict::Unspecified(_) => Verdict::Unspecified(text.to_owned()),
+                        Verdict::Vacuous => Verdict::NoReference(text.to_owned()),
                         _ => Verdict::Unsupported(text.to_owned()),
                     };
                 }

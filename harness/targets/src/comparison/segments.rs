@@ -87,7 +87,9 @@ impl Targets {
             let is_judged = |note: &Note| matches!(note, Note::Segments(_));
             record.verdict = match judged.verdict {
                 // as without another variant
-                Verdict::Unspecified(_) if record.notes.iter().any(is_judged) => Verdict::Conforms,
+                Verdict::Unspecified(_) | Verdict::NoReference(_) if record.notes.iter().any(is_judged) => {
+                    Verdict::Conforms
+                }
                 verdict => verdict,
             };
         }
