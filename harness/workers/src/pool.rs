@@ -1,40 +1,34 @@
 pub mod spares;
+mod starter;
 pub mod trial;
 
 use std::{
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{Description, PoisonPattern, Task, TrustedVariant, Variant};
+use twinfer_case::{Description, Task, TrustedVariant, Variant};
 
 use self::{
     spares::{SparePolicy, SpareRequest, Spares, StartingSpare},
+    starter::{PATIENCE, Started, Starter},
     trial::{Trial, lost, observe},
 };
 use crate::{
-    device::{Device, DevicePlace, health::DeviceHealth, occupancy::Occupancy},
+    device::{Device, health::DeviceHealth, occupancy::Occupancy},
     error::WorkerError,
     host_context::HostContext,
-    host_memory::{HostMemory, MemoryPromise},
     idle::IdleRegistry,
     loss::Loss,
-    memory::private_bytes,
-    process::{
-        SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch,
-        spawned::SpawnedWorker, watchdog::Watchdog,
-    },
-    semaphore::{LONG_WAIT, Permit, Priority, Semaphore},
+    process::{SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    semaphore::Priority,
     worker_memory::WorkerMemory,
 };
-
-/// The environment variable that names the GPUs that a process sees.
-const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Attempts before SIGKILL, which comes from outside, counts against a start or a case.
 pub const ATTEMPTS: usize = 4;
@@ -44,41 +38,12 @@ pub const ATTEMPTS: usize = 4;
 const PAUSES: [Duration; ATTEMPTS - 1] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(4)];
 
-/// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
-const PATIENCE: Duration = Duration::from_mins(5);
-
 /// Pause between attempts to start a worker on a device that serves no further process.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a worker waits for memory that other workers hold.
-const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often the memory is looked at while it is short.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// A worker may start while this is held.
-struct TurnToStart<'a> {
-    _permit: Permit<'a>,
-    memory: MemoryPromise<'a>,
-    /// How long memory was short.
-    memory_wait: Duration,
-}
-
 /// Starts the workers of one variant on one device, and keeps spares, since starting a worker can take seconds.
 pub struct WorkerPool {
-    variant: TrustedVariant,
-    command: WorkerCommand,
-    /// What memory of the workers holds where nothing was written; `None` if it is left as it is.
-    pattern: Option<PoisonPattern>,
-    device: Arc<Device>,
-    deadlines: Deadlines,
-    watchdog: Watchdog,
-    memory: Arc<HostMemory>,
-    /// The most bytes that a worker held once it had started, whatever memory it starts with; 0 before one has.
-    start_bytes: Arc<AtomicU64>,
-    /// Bounds how many workers start at once.
-    starts: Arc<Semaphore>,
-    idle: IdleRegistry,
+    starter: Starter,
     spares: Arc<Spares>,
     /// The description that the first worker gave, or that is expected of it.
     description: OnceLock<Description>,
@@ -99,44 +64,21 @@ impl WorkerPool {
         host: &HostContext,
         policy: SparePolicy,
     ) -> Self {
-        let spares = Arc::new(Spares::new(policy));
-        host.idle().add(&spares);
-        Self {
-            variant,
-            command,
-            pattern: None,
-            device: Arc::new(Device::new(None, None)),
-            deadlines,
-            watchdog: host.watchdog().clone(),
-            memory: Arc::clone(host.memory()),
-            start_bytes: Arc::default(),
-            starts: Arc::clone(host.starts()),
-            idle: host.idle().clone(),
-            spares,
-            description: OnceLock::new(),
-            health: DeviceHealth::default(),
-            executors: AtomicUsize::new(0),
-            starting_executors: AtomicUsize::new(0),
-            occupancy: Mutex::default(),
-        }
+        Self::of(Starter::new(variant, command, deadlines, host), Spares::new(policy))
     }
 
     /// A pool of workers on the same device that start with other `memory`. It keeps only spares that are requested.
     #[must_use]
     pub fn with_memory(&self, memory: WorkerMemory) -> Self {
-        let spares = Arc::new(self.spares.of_others(SparePolicy { least: 0, ..self.spares.policy() }));
-        self.idle.add(&spares);
+        let spares = self.spares.of_others(SparePolicy { least: 0, ..self.spares.policy() });
+        Self::of(self.starter.with_memory(memory), spares)
+    }
+
+    fn of(starter: Starter, spares: Spares) -> Self {
+        let spares = Arc::new(spares);
+        starter.idle.add(&spares);
         Self {
-            variant: memory.variant(&self.variant),
-            command: memory.command(&self.command),
-            pattern: memory.pattern(),
-            device: Arc::clone(&self.device),
-            deadlines: self.deadlines,
-            watchdog: self.watchdog.clone(),
-            memory: Arc::clone(&self.memory),
-            start_bytes: Arc::clone(&self.start_bytes),
-            starts: Arc::clone(&self.starts),
-            idle: self.idle.clone(),
+            starter,
             spares,
             description: OnceLock::new(),
             health: DeviceHealth::default(),
@@ -153,28 +95,29 @@ impl WorkerPool {
 
     /// Starts workers on `device`, which other pools may share. Workers see no other device if it has a name.
     #[must_use]
-    pub fn on_device(self, device: Arc<Device>) -> Self {
-        Self { device, ..self }
+    pub fn on_device(mut self, device: Arc<Device>) -> Self {
+        self.starter.device = device;
+        self
     }
 
     /// The variant that the workers serve.
     pub fn variant(&self) -> &Variant {
-        &self.variant
+        &self.starter.variant
     }
 
     /// The variant that the workers serve, as it was trusted.
     pub const fn trusted_variant(&self) -> &TrustedVariant {
-        &self.variant
+        &self.starter.variant
     }
 
     /// The name of the only GPU that the workers see; `None` if they see all.
     pub fn device(&self) -> Option<&str> {
-        self.device.name()
+        self.starter.device.name()
     }
 
     /// Everything that keeps idle workers.
     pub(crate) const fn idle(&self) -> &IdleRegistry {
-        &self.idle
+        &self.starter.idle
     }
 
     /// Whether workers can work on the device.
@@ -190,7 +133,7 @@ impl WorkerPool {
         let is_spare = spare.is_some();
         let worker = spare.map_or_else(|| self.start(priority), Ok)?;
         debug!(
-            variant = self.variant.to_string(),
+            variant = self.variant().to_string(),
             pid = worker.pid(),
             is_spare,
             ?priority,
@@ -251,7 +194,7 @@ impl WorkerPool {
                 _ => earlier.is_some(),
             };
             if is_confirmed {
-                let observation = lost(&self.variant, stage, &loss)?;
+                let observation = lost(&self.starter.variant, stage, &loss)?;
                 return Ok(Trial { observation, survivor: None });
             }
             earlier = Some(loss);
@@ -262,11 +205,11 @@ impl WorkerPool {
     fn start(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
         let (begun, mut pauses) = (Instant::now(), PAUSES.into_iter());
         loop {
-            let error = match self.start_once(priority) {
+            let error = match self.starter.start(priority).and_then(|started| self.welcome(started)) {
                 Ok(worker) => return Ok(worker),
                 Err(error) => error,
             };
-            if self.watchdog.is_shut_down() {
+            if self.starter.is_shut_down() {
                 return Err(error);
             }
             // if no worker has ever started, waiting does not help
@@ -282,102 +225,16 @@ impl WorkerPool {
             };
             if has_started {
                 // another program may use the device too
-                self.idle.make_room(Some(&self.device));
+                self.starter.make_room();
                 thread::sleep(pause);
             }
         }
     }
 
     fn give_up_device(&self, error: &WorkerError) {
-        let (variant, reason) = (self.variant.to_string(), error.to_string());
+        let (variant, reason) = (self.variant().to_string(), error.to_string());
         warn!(variant, device = self.device(), reason, "no worker starts");
         self.health.give_up(reason);
-    }
-
-    fn start_once(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
-        let begun = Instant::now();
-        let turn = self.turn_to_start(priority);
-        let allowed = begun.elapsed();
-        let make_room = || self.idle.make_room(Some(&self.device));
-        let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
-        let waited = begun.elapsed();
-        if waited >= LONG_WAIT {
-            let memory_millis = turn.memory_wait.as_millis() as u64;
-            let permit_millis = allowed.saturating_sub(turn.memory_wait).as_millis() as u64;
-            let place_millis = waited.saturating_sub(allowed).as_millis() as u64;
-            let variant = self.variant.to_string();
-            debug!(
-                variant,
-                ?priority,
-                permit_millis,
-                place_millis,
-                memory_millis,
-                "start of a worker waited"
-            );
-        }
-        self.start_process(place, &turn.memory)
-    }
-
-    /// Waits until a worker may start. One that waits for its turn, or for memory, takes no place on its device yet, and one that waits for
-    /// memory holds up no other.
-    fn turn_to_start(&self, priority: Priority) -> TurnToStart<'_> {
-        let mut short_since = None;
-        loop {
-            let permit = self.starts.acquire(priority);
-            let memory_wait = short_since.map_or(Duration::ZERO, |since: Instant| since.elapsed());
-            let bytes = self.start_bytes();
-            let promise = self.memory.try_promise(bytes);
-            let is_patient = memory_wait < MEMORY_PATIENCE;
-            if let Some(memory) = promise.or_else(|| (!is_patient).then(|| self.memory.promise(bytes))) {
-                return TurnToStart { _permit: permit, memory, memory_wait };
-            }
-            drop(permit);
-            short_since.get_or_insert_with(Instant::now);
-            if !self.idle.make_room(None) {
-                thread::sleep(LOOK_AGAIN);
-            }
-        }
-    }
-
-    fn without_place(&self) -> WorkerError {
-        let (workers, minutes) = (self.device.workers(), PATIENCE.as_secs() / 60);
-        let reason =
-            format!("{workers} workers use the device, and none of them ended within {minutes} minutes");
-        WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }
-    }
-
-    fn start_process(
-        &self,
-        place: DevicePlace,
-        memory: &MemoryPromise<'_>,
-    ) -> Result<WorkerProcess, WorkerError> {
-        let started = self.start_process_there(place, memory);
-        if let Err(WorkerError::FullDevice { .. }) = started {
-            self.device.record_refusal();
-        }
-        started
-    }
-
-    fn start_process_there(
-        &self,
-        place: DevicePlace,
-        memory: &MemoryPromise<'_>,
-    ) -> Result<WorkerProcess, WorkerError> {
-        let begun = Instant::now();
-        let mut launch = Launch::prepare(&self.command, &self.variant)?;
-        launch.command.envs(self.device.name().map(|name| (VISIBLE_DEVICES, name)));
-        let spawned = SpawnedWorker::start(launch, &self.variant, self.deadlines.start, &self.watchdog)?;
-        let child = Arc::clone(&spawned.confined);
-        memory.spawned(move || child.allocated());
-        let worker =
-            WorkerProcess::start(spawned, &self.variant, self.pattern, self.deadlines, &self.watchdog)?;
-        self.spares.record_start(begun.elapsed());
-        let bytes = private_bytes(worker.pid()).unwrap_or(0);
-        self.start_bytes.fetch_max(bytes, Ordering::Relaxed);
-        let worker = worker.on_device(&self.device, place);
-        self.check_description(&worker)?;
-        self.record_occupancy(&worker);
-        Ok(worker)
     }
 
     /// Starts spares until there are enough.
@@ -392,23 +249,23 @@ impl WorkerPool {
 
     /// Starts a spare. If it fails, the thread that needs a worker starts one itself and reports the error.
     fn start_spare(&self, mut spare: StartingSpare) {
-        let _permit = self.starts.acquire(Priority::Spare);
-        let Some(place) = self.device.try_enter() else { return };
-        let Some(memory) = self.memory.try_promise(self.start_bytes()) else { return };
-        spare.spawn();
-        match self.start_process(place, &memory) {
+        let Some(started) = self.starter.start_spare(|| spare.spawn()) else { return };
+        let variant = self.variant().to_string();
+        match started.and_then(|started| self.welcome(started)) {
             Ok(worker) => {
-                debug!(variant = self.variant.to_string(), pid = worker.pid(), "spare ready");
+                debug!(variant, pid = worker.pid(), "spare ready");
                 spare.ready(worker);
             }
-            Err(error) => {
-                debug!(variant = self.variant.to_string(), reason = error.to_string(), "spare did not start");
-            }
+            Err(error) => debug!(variant, reason = error.to_string(), "spare did not start"),
         }
     }
 
-    fn start_bytes(&self) -> u64 {
-        self.start_bytes.load(Ordering::Relaxed)
+    /// The worker, if it is what the first one was.
+    fn welcome(&self, Started { worker, took }: Started) -> Result<WorkerProcess, WorkerError> {
+        self.spares.record_start(took);
+        self.check_description(&worker)?;
+        self.record_occupancy(&worker);
+        Ok(worker)
     }
 
     /// Rejects a worker that is not what the first one was: its verdicts would be about something else.
@@ -424,19 +281,19 @@ impl WorkerPool {
             outline(now),
             outline(first)
         );
-        Err(WorkerError::Worker { variant: self.variant.clone().into_inner(), reason })
+        Err(WorkerError::Worker { variant: self.variant().clone(), reason })
     }
 
     fn record_occupancy(&self, worker: &WorkerProcess) {
         let mut occupancy = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let workers = self.device.workers();
+        let workers = self.starter.device.workers();
         *occupancy = worker.device_memory().map(|memory| Occupancy::measured(memory, workers, *occupancy));
     }
 
     /// The memory of the device and the workers on it; `None` before a worker has started, and without a device.
     pub fn occupancy(&self) -> Option<Occupancy> {
         let measured = *self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let (starting, workers) = (self.starting_executors(), self.device.workers());
+        let (starting, workers) = (self.starting_executors(), self.starter.device.workers());
         measured.map(|measured| Occupancy { starting, workers, ..measured })
     }
 
