@@ -1,0 +1,242 @@
+//! Segments inside the whole model, each judged given its inputs as the variant itself computed them.
+
+use twinfer_case::{Divergence, Shown};
+use twinfer_onnx::Tensor;
+
+use super::{Examiner, Found, Wrong, WrongBehind};
+use crate::{
+    coverage::not_observed,
+    segment::{LargestDifference, Segment, SegmentCase, SegmentVerdict},
+    values::Values,
+};
+
+impl<'a, E> Examiner<'a, '_, E> {
+    /// The first segment that ends at one of `ends`, in the order of the graph, and is wrong.
+    pub(super) fn first_wrong(&mut self, ends: &[&'a str], values: &mut Values<'_>) -> Option<Wrong<'a>> {
+        ends.iter().find_map(|end| self.wrong_at(end, values))
+    }
+
+    /// The segment that ends at `end`, if it is wrong.
+    fn wrong_at(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<Wrong<'a>> {
+        let (segment, case) = self.case_at(end, values)?;
+        values.settle(end, case.dtype());
+        let observed = self.observed_at(&segment, values)?;
+        match case.judge(self.subject.info, self.arithmetic, &observed) {
+            SegmentVerdict::Conforms(blindness) => self.coverage.cover_right(&segment, blindness),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(evaluated) => {
+                self.coverage.cover(&segment);
+                return Some(Wrong { segment, evaluated });
+            }
+        }
+        None
+    }
+
+    /// The output of a segment in every run; `None` if it was not observed, so that the segment is not judged.
+    fn observed_at<'v>(&mut self, segment: &Segment<'a>, values: &'v Values<'_>) -> Option<Vec<&'v Tensor>> {
+        let observed = values.of(segment.output);
+        if observed.is_none() {
+            self.coverage.miss(segment, &not_observed(segment.output));
+        }
+        observed
+    }
+
+    /// The segments behind `first` that are wrong, given their inputs as the variant computed them.
+    pub(super) fn wrong_behind(
+        &mut self,
+        first: &Segment<'a>,
+        ends: &[&'a str],
+        values: &mut Values<'_>,
+    ) -> Vec<WrongBehind<'a>> {
+        let behind = ends.iter().skip_while(|end| **end != first.output).skip(1);
+        behind.filter_map(|end| self.wrong_undiagnosed(end, values)).collect()
+    }
+
+    /// The segment that ends at `end`, if it is wrong. Why is not asked.
+    fn wrong_undiagnosed(&mut self, end: &'a str, values: &mut Values<'_>) -> Option<WrongBehind<'a>> {
+        let (segment, case) = self.case_at(end, values)?;
+        values.settle(end, case.dtype());
+        let observed = self.observed_at(&segment, values)?;
+        let verdict = case.compare(self.subject.info, self.arithmetic, &observed);
+        self.if_wrong(segment, verdict)
+    }
+
+    /// Finds the segments of `behind` that are wrong as models of their own or, if they are right so or wrong in another way, inside the whole model: each
+    /// for another reason than `first` and those before it.
+    pub(super) fn find_others(
+        &mut self,
+        first: &Found,
+        behind: &[WrongBehind<'a>],
+        values: &Values<'_>,
+    ) -> Result<(), E> {
+        for WrongBehind { segment, .. } in behind.iter().take(self.subject.looked_into) {
+            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
+            let observation = (self.observe)(&case.encoded().task)?;
+            let in_place = || self.found_in_place(segment, &case, values);
+            let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
+                SegmentVerdict::Wrong(alone) => {
+                    let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
+                    (Some(Found::alone(segment, Shown::Alone, *alone)), in_place)
+                }
+                SegmentVerdict::Conforms(_) => (None, in_place()),
+                SegmentVerdict::NotJudged(_) => (None, None),
+            };
+            // a segment may also be refused as a model of its own, which says nothing about the model
+            let concerns_values =
+                |found: &Found| found.evaluated.divergences().iter().any(Divergence::concerns_values);
+            let others = alone.into_iter().chain(in_place).filter(concerns_values);
+            for other in others.filter(|other| !first.resembles(other)) {
+                self.add_other(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a segment that is right as a model of its own shows inside the whole model; `None` if nothing.
+    fn found_in_place(
+        &self,
+        segment: &Segment<'a>,
+        case: &SegmentCase,
+        values: &Values<'_>,
+    ) -> Option<Found> {
+        let observed = values.of(segment.output)?;
+        match case.judge(self.subject.info, self.arithmetic, &observed) {
+            SegmentVerdict::Wrong(evaluated) => Some(Found::only_inside(segment, Shown::InPlace, *evaluated)),
+            SegmentVerdict::Conforms(_) | SegmentVerdict::NotJudged(_) => None,
+        }
+    }
+
+    /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.
+    pub(super) fn case_at(
+        &mut self,
+        end: &'a str,
+        values: &Values<'_>,
+    ) -> Option<(Segment<'a>, SegmentCase)> {
+        let segment = match self.structure.segment(end, &values.known()) {
+            Ok(segment) => segment,
+            Err(stop) => {
+                self.coverage.stop(self.structure.place(end), &stop);
+                return None;
+            }
+        };
+        match segment.case(&self.subject.task.request, values) {
+            Ok(case) => Some((segment, case)),
+            Err(reason) => {
+                self.coverage.miss(&segment, &reason);
+                None
+            }
+        }
+    }
+
+    /// Notes whether a segment was judged. Gives it back if it is wrong.
+    pub(super) fn if_wrong(
+        &mut self,
+        segment: Segment<'a>,
+        verdict: SegmentVerdict<LargestDifference>,
+    ) -> Option<WrongBehind<'a>> {
+        match verdict {
+            SegmentVerdict::Conforms(_) => self.coverage.cover(&segment),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(difference) => {
+                self.coverage.cover(&segment);
+                return Some(WrongBehind { segment, difference });
+            }
+        }
+        None
+    }
+
+    /// The part of a wrong segment that is wrong if the values inside it are observed too, with the wrong parts behind it; the whole segment if no
+    /// part is.
+    pub(super) fn narrow(
+        &mut self,
+        wrong: Wrong<'a>,
+        values: &Values<'_>,
+        boundaries: &[&'a str],
+    ) -> Result<Found, E> {
+        let mut inner = self.parts(&wrong.segment);
+        if inner.is_empty() {
+            return self.confirm(wrong, values, Shown::InPlace);
+        }
+        let observed: Vec<&str> = boundaries.iter().copied().chain(inner.iter().copied()).collect();
+        let observation = self.observe_with(&observed)?;
+        if let Some(mut narrower) = self.values(&observation, &observed) {
+            inner.push(wrong.segment.output);
+            inner.sort_by_key(|end| self.structure.place(end));
+            let others_before = self.others.len();
+            let part = match self.first_wrong(&inner, &mut narrower) {
+                Some(part) => {
+                    let rest = self.wrong_behind(&part.segment, &inner, &mut narrower);
+                    let part = self.confirm(part, &narrower, Shown::InPlace)?;
+                    self.find_others(&part, &rest, &narrower)?;
+                    Some(part.with_behind(&rest))
+                }
+                None => self.wrong_behind_overflow(&inner, &narrower)?,
+            };
+            let others_after = self.others.len();
+            if let Some(part) = part {
+                self.account_with(Some(&observation));
+                if part.stands_alone {
+                    return Ok(part);
+                }
+                let whole = self.confirm(wrong, values, Shown::InPlace)?;
+                if !whole.stands_alone {
+                    return Ok(part);
+                }
+                self.drop_resembling(&whole, others_before..others_after);
+                return Ok(Found { culprit: part.culprit, ..whole });
+            }
+            return self.confirm(wrong, values, Shown::Fused);
+        }
+        self.confirm(wrong, values, Shown::InPlace)
+    }
+
+    /// The first segment that ends at one of `ends`, reads a computed value that is not finite, and is wrong as a model of its own. Inside the model such a
+    /// value shows nothing: where it is not observed, a backend may hold it in a wider type, in which it is finite.
+    pub(super) fn wrong_behind_overflow(
+        &mut self,
+        ends: &[&'a str],
+        values: &Values<'_>,
+    ) -> Result<Option<Found>, E> {
+        for end in ends {
+            let Ok(segment) = self.structure.segment(end, &values.known()) else { continue };
+            if !reads_overflow(&segment, values) {
+                continue;
+            }
+            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
+            let observation = (self.observe)(&case.encoded().task)?;
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                return Ok(Some(Found::alone(&segment, Shown::Alone, *alone)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs a wrong segment as a model of its own. If it is wrong in another way there, both are found.
+    pub(super) fn confirm(
+        &mut self,
+        wrong: Wrong<'a>,
+        values: &Values<'_>,
+        shown: Shown,
+    ) -> Result<Found, E> {
+        let Wrong { segment, evaluated } = wrong;
+        if let Ok(case) = segment.case(&self.subject.task.request, values) {
+            let observation = (self.observe)(&case.encoded().task)?;
+            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+                if !self.accounts(&alone, &evaluated) {
+                    self.add_other(Found::alone(&segment, Shown::Alone, *alone));
+                    return Ok(Found::only_inside(&segment, shown, *evaluated));
+                }
+                let shown = if shown == Shown::InPlace { Shown::Alone } else { shown };
+                return Ok(Found::alone(&segment, shown, *alone));
+            }
+        }
+        Ok(Found::only_inside(&segment, shown, *evaluated))
+    }
+}
+
+/// Whether a value that `segment` reads and a node computes is not finite.
+fn reads_overflow(segment: &Segment<'_>, values: &Values<'_>) -> bool {
+    let computed = segment.inputs.iter().zip(&segment.computed).filter(|(_, is_computed)| **is_computed);
+    let mut tensors = computed.filter_map(|(input, _)| values.of(input)).flatten();
+    tensors.any(|tensor| tensor.to_f64().iter().any(|number| !number.is_finite()))
+}
