@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, RunReference, disagreement};
-use twinfer_triage::{Scrutiny, Suspect, Triageable};
+use twinfer_triage::{CaseRun, Scrutiny, Suspect};
 use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
@@ -103,11 +103,9 @@ impl Judge<'_> {
         let mut evaluated = Evaluated::new(workers.info(), case, references, answers);
         let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
-        let (place, preceding) = ((observed.index, observed.variant), &observed.preceding);
-        let Triageable { whole, segments } = triageable;
-        let of_whole = Suspect::all(workers.info(), place, (evaluated, whole), preceding);
-        let suspects = Suspect::with_segments(of_whole, workers.info(), place, segments, preceding);
-        Ok((record, suspects))
+        let Observed { index, variant, ref preceding, .. } = observed;
+        let run = CaseRun { index, variant, preceding };
+        Ok((record, Suspect::all(workers.info(), run, evaluated, triageable)))
     }
 
     /// Whether the variant below a rung has run the case.

@@ -94,7 +94,7 @@ impl Targets {
             let whole = self.evaluate_fresh(workers, case)?;
             let mut scrutinized = whole.clone();
             let Triageable { whole: left, segments } = match known {
-                Some(known) if !known.only_inside => Triageable { whole: Whole::All, segments: Vec::new() },
+                Some(known) if !known.only_inside => Triageable::unexamined(),
                 Some(_) | None => Scrutiny::Rounded.apply(workers, &mut scrutinized)?,
             };
             let reducible = match left {

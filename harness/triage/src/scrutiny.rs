@@ -50,6 +50,13 @@ pub enum Whole {
     Rest,
 }
 
+impl Triageable {
+    /// What is left of a case that was not judged segment by segment.
+    pub const fn unexamined() -> Self {
+        Self { whole: Whole::All, segments: Vec::new() }
+    }
+}
+
 impl Whole {
     /// The symptoms that are left of the case of `evaluated`, one for each cause, with the places of their divergences.
     pub(crate) fn symptoms(self, evaluated: &Evaluated) -> Vec<(usize, Symptom)> {

@@ -4,7 +4,11 @@ use twinfer_case::{Case, CaseHash, Divergence, EncodedCase, Observation, Variant
 use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
 use crate::{
-    TriageError, identity::may_repeat_on_rung, provisional::Provisional, scrutiny::Whole, symptom::Symptom,
+    TriageError,
+    identity::may_repeat_on_rung,
+    provisional::Provisional,
+    scrutiny::{Triageable, Whole},
+    symptom::Symptom,
 };
 
 /// The source of a campaign's cases: gives the case at an index, and the same case each time.
@@ -55,6 +59,17 @@ pub struct Suspect {
     segment: Option<(usize, Arc<EncodedCase>)>,
 }
 
+/// One run of a case of a campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct CaseRun<'a> {
+    /// The case's place in the campaign.
+    pub index: u64,
+    /// The variant's place among the variants of the campaign.
+    pub variant: usize,
+    /// The cases that the worker had run before, oldest first, as places in the campaign.
+    pub preceding: &'a [u64],
+}
+
 /// What was observed and concluded, shared by the suspects of one case and variant.
 struct JudgedObservation {
     observation: Observation,
@@ -62,13 +77,25 @@ struct JudgedObservation {
 }
 
 impl Suspect {
-    /// The suspects of the case at `index` on the variant at `variant`: one for each cause of what is left of it.
+    /// The suspects of a case: one for each cause of what is left to triage of the case itself, then those of its segments.
     pub fn all(
         info: &VariantInfo,
-        (index, variant): (u64, usize),
-        (evaluated, whole): (Evaluated, Whole),
-        preceding: &[u64],
+        run: CaseRun<'_>,
+        evaluated: Evaluated,
+        Triageable { whole, segments }: Triageable,
     ) -> Vec<Self> {
+        let of_case = Self::of(info, run, evaluated, whole);
+        let first = usize::from(!of_case.is_empty());
+        let of_segment = |(number, evaluated): (usize, Evaluated)| {
+            let segment = Some((number, Arc::clone(&evaluated.encoded)));
+            let suspects = Self::of(info, run, evaluated, Whole::All).into_iter();
+            suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
+        };
+        of_case.into_iter().chain((first..).zip(segments).flat_map(of_segment)).collect()
+    }
+
+    /// The suspects of what is left of a case or a segment.
+    fn of(info: &VariantInfo, run: CaseRun<'_>, evaluated: Evaluated, whole: Whole) -> Vec<Self> {
         let causes: Vec<_> = whole
             .symptoms(&evaluated)
             .into_iter()
@@ -80,35 +107,18 @@ impl Suspect {
         let Evaluated { encoded, observation, judgement, .. } = evaluated;
         let (case, outcome) = (encoded.task.hash, Arc::new(JudgedObservation { observation, judgement }));
         let suspect = |(lead, symptom, provisional)| Self {
-            index,
+            index: run.index,
             case,
-            variant,
+            variant: run.variant,
             lead,
             symptom,
             provisional,
-            preceding: preceding.to_vec(),
+            preceding: run.preceding.to_vec(),
             base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
             outcome: Arc::clone(&outcome),
             segment: None,
         };
         causes.into_iter().map(suspect).collect()
-    }
-
-    /// The suspects of segments of a case that are wrong as cases of their own, behind `whole`, those of the case itself.
-    pub fn with_segments(
-        whole: Vec<Self>,
-        info: &VariantInfo,
-        place: (u64, usize),
-        segments: Vec<Evaluated>,
-        preceding: &[u64],
-    ) -> Vec<Self> {
-        let first = usize::from(!whole.is_empty());
-        let of_segment = |(number, evaluated): (usize, Evaluated)| {
-            let segment = Some((number, Arc::clone(&evaluated.encoded)));
-            let suspects = Self::all(info, place, (evaluated, Whole::All), preceding).into_iter();
-            suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
-        };
-        whole.into_iter().chain((first..).zip(segments).flat_map(of_segment)).collect()
     }
 
     /// All divergences of the case on the variant, of whatever cause.
