@@ -90,7 +90,7 @@ fn failure_is_the_smallest_case_in_text_form() -> Result<(), Failed> {
 
 fn known_finding_fails_no_test() -> Result<(), Failed> {
     let findings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/cases");
-    let case = read_case(&findings.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2"))?;
+    let case = read_case(findings.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2"))?;
     let conforming = Family::Conv.cases(0).take(5);
     let checked = Conformance::of(&["ort:cpu"])?.check_all([case.clone()]);
     if !matches!(checked, Err(Error::Diverges(_))) {
