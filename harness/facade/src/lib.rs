@@ -34,6 +34,12 @@ pub use failure::Failure;
 pub use model::read_case;
 pub use outputs::{Outputs, expected};
 pub use program::become_worker_if_asked;
-pub use twinfer_case::{Case, Divergence, Expectation, Kind, TensorSource, Variant};
+pub use twinfer_case::{
+    Blame, Case, Culprit, Description, Diagnosis, Divergence, Expectation, Fallback, FallbackReason,
+    FallbackValues, InvalidVariant, Kind, NamedNode, Provenance, Recipe, Request, Run, Stage, TensorSource,
+    UnfitInputs, Variant, VariantInfo,
+};
 pub use twinfer_generators::{Cases, Family, InvalidSpace, Space};
-pub use twinfer_onnx::{DataType, Graph, Tensor, TensorData};
+pub use twinfer_onnx::{
+    DataType, DecodeError, Dim, Graph, Initializer, InvalidTensor, Node, Op, Tensor, TensorData, ValueInfo,
+};
