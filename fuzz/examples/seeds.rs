@@ -272,10 +272,11 @@ fn journal(variant: &Variant, slug: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         Verdict::LeftOut("Conv where group > 1".to_owned()),
         Verdict::Unsupported("rule".to_owned()),
         Verdict::Unspecified("rule".to_owned()),
+        Verdict::NoReference("golden does not support the operator Foo".to_owned()),
         Verdict::Diverges(vec![divergence]),
     ];
     let mut journal = Vec::new();
-    for (verdict, case) in verdicts.into_iter().zip(generated(1)) {
+    for (verdict, case) in verdicts.into_iter().zip(generated(2)) {
         let record = CaseRecord {
             format: SEED_FORMAT,
             index: case.provenance.as_ref().map_or(0, |provenance| provenance.index),

@@ -15,7 +15,7 @@ pub(crate) enum CaseResult {
     Unspecified,
     /// The error bound is so wide that agreement means nothing.
     Undecided,
-    /// Golden computes no reference, and no other variant went as far.
+    /// Golden computes no reference.
     NoReference,
     /// It did not run, because earlier cases hung under a condition that it satisfies.
     LeftOut,
@@ -41,12 +41,12 @@ impl CaseResult {
             Self::Unsupported => "documented as unsupported",
             Self::Unspecified => "left open by ONNX",
             Self::Undecided => "rounding may hide errors",
-            Self::NoReference => "no reference to compare with",
+            Self::NoReference => "without a reference",
             Self::LeftOut => "left out because cases like it hang",
         }
     }
 
-    /// Whether tables have a column for it although no case has it.
+    /// Whether tables have a column for it even if no case has this result.
     pub const fn is_usual(self) -> bool {
         !matches!(self, Self::NoReference | Self::LeftOut)
     }
@@ -77,7 +77,7 @@ impl CaseResult {
             Self::Unsupported => total(&variant.unsupported),
             Self::Unspecified => total(&variant.unspecified),
             Self::Undecided => variant.vacuous,
-            Self::NoReference => total(&variant.no_reference),
+            Self::NoReference => total(&variant.not_computed),
             Self::LeftOut => total(&variant.left_out),
         }
     }

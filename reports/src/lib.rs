@@ -57,6 +57,7 @@ pub use html::{RunFolder, WebPage};
 pub use issue::{IssueState, ListedIssue};
 pub use markup::{markdown_block, markdown_code, markdown_text};
 pub use meaning::meaning;
+pub use numbers::capitalized;
 pub use progress::Progress;
 pub use report::{GivenUp, Investigation, Lost, Outgrown, Report, ReportedFinding};
 pub use screen::{COLUMNS, first_screen};
@@ -66,7 +67,7 @@ pub use styled::Styled;
 pub use survey::{Answer, Survey, SurveyedCase, SurveyedVariant};
 pub use timeline::{Span, Timeline};
 pub use twinfer_case::FindingSeverity as Severity;
-pub use uncompared::is_complete;
+pub use uncompared::incomplete;
 
 use twinfer_case::Event;
 

@@ -1,6 +1,6 @@
 use twinfer_case::Kind;
 
-/// What the divergence that gives the finding its name does, in words that need no glossary.
+/// The kind of a divergence in words that need no glossary: what the backend does.
 #[must_use]
 pub const fn meaning(kind: Kind) -> &'static str {
     match kind {

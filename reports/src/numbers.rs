@@ -61,7 +61,8 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// `text` with a capital first letter.
-pub(crate) fn capitalized(text: &str) -> String {
+#[must_use]
+pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }

@@ -6,8 +6,8 @@ use std::{
 use console::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use twinfer_case::{
-    Budget, Cause, Event, Finding, Investigating, Reach, RunInfo, Signature, StartingWorkers, Summary,
-    Variant, printable_message,
+    Budget, Cause, Event, Finding, Investigating, Kind, Reach, RunInfo, Signature, Stage, StartingWorkers,
+    Summary, Variant, printable_message,
 };
 
 use crate::{
@@ -25,8 +25,10 @@ pub struct Progress {
     budget: Budget,
     /// Folder names of the findings so far.
     findings: BTreeSet<String>,
-    /// How many workers of each variant were lost.
-    lost: BTreeMap<Variant, u64>,
+    /// What was announced as a difference or a finding: the backend, and what it does.
+    announced: BTreeSet<(String, Kind)>,
+    /// How many workers of each variant were lost in which stage.
+    losses: BTreeMap<(Variant, Stage), u64>,
     /// The findings of a resumed campaign from before; `None` once they are announced.
     restored: Option<u64>,
 }
@@ -57,7 +59,8 @@ impl Progress {
             view,
             budget: Budget::Cases(0),
             findings: BTreeSet::new(),
-            lost: BTreeMap::new(),
+            announced: BTreeSet::new(),
+            losses: BTreeMap::new(),
             restored: Some(0),
         }
     }
@@ -108,9 +111,24 @@ impl Progress {
         self.print(&Styled::plain(format!("resumed with {cases} and {findings}")));
     }
 
+    /// Prints the first difference of its kind on a backend while nobody knows yet what comes of it: on a GPU, an investigation takes half a
+    /// minute.
+    fn announce(&mut self, investigating: &[Investigating]) {
+        for Investigating { variant, kind, detail, .. } in investigating {
+            let backend = variant.backend.label();
+            if self.announced.insert((backend.to_owned(), *kind)) {
+                let mark = on_stderr("difference", &Style::new().yellow());
+                let what =
+                    format!(": {} · {backend} · {} (under investigation)", meaning(*kind), short(detail));
+                self.print(&(mark + Styled::plain(what)));
+            }
+        }
+    }
+
     /// Prints a finding, or the variant that shows it as well if the finding is recorded again.
     fn found(&mut self, slug: &str, finding: &Finding, new: bool) {
         let again = !self.findings.insert(slug.to_owned());
+        self.announced.insert((finding.signature.backend.label().to_owned(), finding.kind));
         let line = if let Some(seen) = finding.seen_in.last().filter(|_| again) {
             on_stderr("also seen in", &Style::new().dim())
                 + Styled::plain(format!(" {}: {} · {}", seen.variant, meaning(finding.kind), digest(slug)))
@@ -129,16 +147,18 @@ impl Progress {
         self.print(&line);
     }
 
-    /// Prints the first workers of a variant that are lost; further ones are in the count.
-    fn lost(&mut self, variant: &Variant, how: &str) {
-        let lost = self.lost.entry(variant.clone()).or_default();
-        *lost += 1;
-        let how = match *lost {
-            ..=LOST => how,
-            NOT_LISTED => "more workers lost and replaced, which are counted and not listed",
+    /// Prints the first workers of a variant that are lost in a stage; further ones are in the count.
+    fn lost(&mut self, (variant, stage): (&Variant, Stage), line: &str) {
+        let losses = self.losses.entry((variant.clone(), stage)).or_default();
+        *losses += 1;
+        let line = match *losses {
+            ..=LISTED_LOSSES => line.to_owned(),
+            losses if losses == LISTED_LOSSES + 1 => {
+                format!("further workers that are lost in {stage} are only counted")
+            }
             _ => return,
         };
-        self.print(&Styled::plain(printable_message(&format!("{variant}: {how}"))));
+        self.print(&Styled::plain(printable_message(&format!("{variant}: {line}"))));
     }
 
     fn finished(&mut self) {
@@ -154,7 +174,8 @@ impl Reporter for Progress {
             Event::CampaignStarted { run } => self.started(run),
             Event::Progress { summary, waiting, investigating, starting } => {
                 self.announce_restored(summary.earlier);
-                let (findings, lost) = (self.findings.len() as u64, self.lost.values().sum());
+                self.announce(investigating);
+                let (findings, lost) = (self.findings.len() as u64, self.losses.values().sum());
                 let (waiting, starting) = (*waiting, *starting);
                 self.progressed(&State { summary, waiting, findings, lost, investigating, starting });
             }
@@ -165,7 +186,7 @@ impl Reporter for Progress {
             }
             Event::WorkerLost { variant, index, stage, reason } => {
                 let case = index.map_or_else(String::new, |index| format!(" of case {index}"));
-                self.lost(variant, &format!("worker lost in {stage}{case} and replaced: {reason}"));
+                self.lost((variant, *stage), &format!("worker lost in {stage}{case} and replaced: {reason}"));
             }
             Event::WorkerOutgrown { variant, growth } => {
                 let (from, to) = (bytes(growth.from), bytes(growth.to));
@@ -212,11 +233,8 @@ fn on_stderr(text: &str, style: &Style) -> Styled {
 
 const BAR: &str = "{bar:30.cyan/dim} {percent:>3}%  {msg}";
 
-/// How many lost workers of a variant are listed.
-const LOST: u64 = 5;
-
-/// The first that is not.
-const NOT_LISTED: u64 = LOST + 1;
+/// How many lost workers of a variant are listed for each stage.
+const LISTED_LOSSES: u64 = 3;
 
 /// What a campaign has done so far.
 struct State<'a> {

@@ -184,41 +184,32 @@ fn investigations(report: &Report) -> Option<String> {
 
 /// The table of verdicts, one row per variant.
 pub(crate) fn verdicts(report: &Report) -> Table {
-    let head = [
-        "variant",
-        "executed",
-        "conforms",
-        "diverges",
-        "unsupported",
-        "unspecified",
-        "undecided",
-        "last stage",
-    ];
-    let mut table = Table::new(head, 1);
-    for variant in &report.summary.variants {
-        table.row(vec![
+    let variants = &report.summary.variants;
+    // most runs have no such case
+    let has_column = variants.iter().any(|variant| !variant.not_computed.is_empty());
+    let column = has_column.then_some("without reference");
+    let head = ["variant", "executed", "conforms", "diverges", "unsupported", "unspecified", "undecided"];
+    let mut table = Table::new(head.into_iter().chain(column).chain(["last stage"]), 1);
+    for variant in variants {
+        let counts = [
             label(variant),
             cell(variant.stages.get(&Stage::Execute).copied().unwrap_or(0)),
             cell(variant.conforms),
             cell(diverging(variant)),
             cell(total(&variant.unsupported)),
             cell(total(&variant.unspecified)),
-            cell(undecided(variant)),
-            last_stage(variant),
-        ]);
+            cell(variant.vacuous),
+        ];
+        let not_computed = has_column.then(|| cell(total(&variant.not_computed)));
+        table.row(counts.into_iter().chain(not_computed).chain([last_stage(variant)]).collect());
     }
     table
 }
 
 /// Cases that diverge; a case with several divergences counts once.
 pub(crate) fn diverging(variant: &VariantSummary) -> u64 {
-    let open = total(&variant.unsupported) + total(&variant.unspecified) + undecided(variant);
-    variant.cases().saturating_sub(variant.conforms + open)
-}
-
-/// Cases whose bound is too wide to mean anything, and cases that have no reference.
-pub(crate) fn undecided(variant: &VariantSummary) -> u64 {
-    variant.vacuous + total(&variant.no_reference)
+    let open = total(&variant.unsupported) + total(&variant.unspecified) + total(&variant.not_computed);
+    variant.cases().saturating_sub(variant.conforms + variant.vacuous + open)
 }
 
 /// The sum of counts.
@@ -255,7 +246,7 @@ pub(crate) fn remarks(report: &Report, variant: &VariantSummary) -> Vec<String> 
     );
     add("unsupported", counts(&variant.unsupported));
     add("unspecified", counts(&variant.unspecified));
-    add("without a reference", counts(&variant.no_reference));
+    add("without a reference", counts(&variant.not_computed));
     add("left out, because cases hang", counts(&variant.left_out));
     add("accepted although predicted as unsupported", counts(&variant.accepted_despite));
     add("off by the rounding of an algorithm", nonzero(variant.algorithm_rounding));

@@ -206,7 +206,7 @@ impl Answer {
             Verdict::Vacuous => "undecided".to_owned(),
             Verdict::Unsupported(rule) => return format!("unsupported: {rule}"),
             Verdict::Unspecified(rule) => format!("unspecified: {rule}"),
-            Verdict::NoReference(reason) => format!("not compared: {reason}"),
+            Verdict::NoReference(reason) => format!("without a reference: {reason}"),
             Verdict::LeftOut(condition) => return format!("left out: cases hang ({condition})"),
             Verdict::Diverges(divergences) => return in_words(divergences),
         };

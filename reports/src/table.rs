@@ -10,8 +10,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub fn new<const N: usize>(head: [&str; N], text_columns: usize) -> Self {
-        Self { rows: vec![head.map(str::to_owned).to_vec()], text_columns }
+    pub fn new<'h>(head: impl IntoIterator<Item = &'h str>, text_columns: usize) -> Self {
+        Self { rows: vec![head.into_iter().map(str::to_owned).collect()], text_columns }
     }
 
     /// A table with the header `head` and only text columns.

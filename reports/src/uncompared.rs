@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 
 /// What the first line says besides findings; `None` if everything was compared.
 pub(crate) fn caveat(report: &Report) -> Option<String> {
-    let with_reference = no_reference(report).or_else(|| partly(report));
+    let with_reference = only_with_each_other(report).or_else(|| partly(report));
     let mut caveats: Vec<_> = match nothing(report) {
         Some(nothing) => vec![nothing],
         None => with_reference.into_iter().chain(not_executed(report)).collect(),
@@ -27,12 +27,26 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
     (!caveats.is_empty()).then(|| caveats.join("; "))
 }
 
-/// Whether every backend ran every case and nothing was left out: all of a model was compared with golden or with another backend.
+/// Why the comparison of a model is incomplete; `None` if every backend executed it on all inputs, and every node was compared with golden or with
+/// another backend.
 #[must_use]
-pub fn is_complete(report: &Report) -> bool {
-    let is_whole =
-        partly(report).is_none() && no_reference(report).is_none() || compared_with_each_other(report);
-    is_whole && nothing(report).is_none() && not_executed(report).is_none()
+pub fn incomplete(report: &Report) -> Option<String> {
+    nothing(report).or_else(|| not_executed(report)).or_else(|| not_all_cases(report)).or_else(|| {
+        let are_all_compared =
+            executing(report).count() > 1 && executing(report).all(is_compared_with_others);
+        only_with_each_other(report).or_else(|| partly(report)).filter(|_| !are_all_compared)
+    })
+}
+
+/// Such as `2 of 8 cases were not compared on ort:cpu`.
+fn not_all_cases(report: &Report) -> Option<String> {
+    bases(report).find_map(|variant| {
+        let left_out: u64 = variant.left_out.values().sum();
+        let cases = variant.cases() + left_out;
+        let uncompared = cases.saturating_sub(variant.comparisons.compared);
+        let of_cases = format!("{} of {}", count(uncompared), counted(cases, "case", "cases"));
+        (uncompared > 0).then(|| format!("{of_cases} were not compared on {}", variant.variant))
+    })
 }
 
 /// Whether a variant was compared on no case.
@@ -64,7 +78,7 @@ fn named(variants: &[String]) -> String {
     }
 }
 
-fn no_reference(report: &Report) -> Option<String> {
+fn only_with_each_other(report: &Report) -> Option<String> {
     let is_judged =
         executing(report).any(|variant| variant.without_reference.is_empty() || variant.segments > 0);
     (executing(report).next().is_some() && !is_judged)
@@ -80,12 +94,13 @@ fn partly(report: &Report) -> Option<String> {
 
 /// Whether the outputs of a model that golden does not support were compared between variants: one that is wrong by itself is compared with none.
 fn compared_with_each_other(report: &Report) -> bool {
-    let is_compared = |variant: &&VariantSummary| {
-        variant.comparisons.compared > 0
-            && !variant.without_reference.is_empty()
-            && variant.divergences.keys().all(|kind| *kind == Kind::Disagree)
-    };
-    executing(report).filter(is_compared).count() > 1
+    executing(report).filter(|variant| is_compared_with_others(variant)).count() > 1
+}
+
+fn is_compared_with_others(variant: &VariantSummary) -> bool {
+    variant.comparisons.compared > 0
+        && !variant.without_reference.is_empty()
+        && variant.divergences.keys().all(|kind| *kind == Kind::Disagree)
 }
 
 /// Such as `no values were compared on trt-rtx (built, not executed)`, without the names if no variant executes.

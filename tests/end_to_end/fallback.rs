@@ -91,6 +91,11 @@ fn fallback_is_a_finding_beside_wrong_values_of_another_node() {
         let outcome = check(&model, &backend, None);
         assert_eq!(outcome.code, Some(1), "{bug}: {}", outcome.shown());
         assert!(outcome.stdout.contains("\n2 new findings\n"), "{bug}: {}", outcome.shown());
+        let journal = fs::read_to_string(model.path().join("run/journal.jsonl")).unwrap();
+        for kind in ["wrong-values", "precision-fallback"] {
+            let kind = format!(r#""kind":"{kind}""#);
+            assert_eq!(journal.lines().filter(|line| line.contains(&kind)).count(), 2, "{bug}: {journal}");
+        }
         let all = model.path().join("known");
         fs::rename(model.path().join("run/findings"), &all).unwrap();
         let known = check(&model, &backend, Some(&all));

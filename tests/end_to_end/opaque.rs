@@ -165,6 +165,15 @@ fn model_rejected_by_all_variants_is_not_compared() {
     assert!(outcome.stdout.contains("--dim N=32"), "{}", outcome.stdout);
 }
 
+/// Another backend only builds, so that nothing is compared with the one that executes.
+#[test]
+fn backend_that_alone_executes_is_told_to_name_another() {
+    let backends = format!("ort:cpu,{} build", unchanged());
+    let outcome = check(&model("Tanh"), &["--backends", &backends]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("name two that execute it here"), "{}", outcome.shown());
+}
+
 #[test]
 fn single_variant_with_unsupported_operator_is_wrong_usage() {
     let outcome = check(&model("Tanh"), &["--backends", "ort:cpu"]);

@@ -107,7 +107,8 @@ impl Tally {
         *match &record.verdict {
             Verdict::Conforms => &mut self.conforms,
             Verdict::LeftOut(condition) => panic!("cases hang: {condition}"),
-            Verdict::Vacuous | Verdict::NoReference(_) => &mut self.vacuous,
+            Verdict::Vacuous => &mut self.vacuous,
+            Verdict::NoReference(reason) => panic!("golden computes no reference: {reason}"),
             Verdict::Unspecified(_) => &mut self.unspecified,
             Verdict::Unsupported(_) | Verdict::Diverges(_) => &mut self.diverges,
         } += 1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use twinfer_case::{Event, Note, VariantRecord};
 use twinfer_checks::{Evaluated, disagreement};
-use twinfer_triage::{CaseRun, Suspect, Triageable};
+use twinfer_triage::{Origin, Suspect, Triageable};
 use twinfer_workers::{SequentialRun, TriageWorkers};
 
 use crate::{
@@ -93,7 +93,7 @@ impl EscalationThread<'_> {
         let mut record = evaluated.record(workers.info());
         let from = &self.variants[0].info().variant;
         record.notes.extend(disagreement.map(|detail| Note::Differs(format!("from {from}: {detail}"))));
-        let run = CaseRun { index: *index, variant: rung, preceding: &preceding };
-        Ok((record, Suspect::all(workers.info(), run, evaluated, Triageable::unexamined())))
+        let origin = Origin { index: *index, variant: rung, preceding: &preceding };
+        Ok((record, Suspect::all(workers.info(), origin, evaluated, Triageable::unexamined())))
     }
 }

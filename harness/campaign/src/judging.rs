@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use twinfer_case::{CaseRecord, JOURNAL_FORMAT, Note, VariantRecord};
 use twinfer_checks::{Answers, Evaluated, RunReference, disagreement};
-use twinfer_triage::{CaseRun, Scrutiny, Suspect};
+use twinfer_triage::{Origin, Scrutiny, Suspect};
 use twinfer_workers::{Observed, TriageWorkers};
 
 use crate::{
@@ -104,8 +104,8 @@ impl Judge<'_> {
         let triageable = self.scrutiny.apply(workers, &mut evaluated)?;
         let record = evaluated.record(workers.info());
         let Observed { index, variant, ref preceding, .. } = observed;
-        let run = CaseRun { index, variant, preceding };
-        Ok((record, Suspect::all(workers.info(), run, evaluated, triageable)))
+        let origin = Origin { index, variant, preceding };
+        Ok((record, Suspect::all(workers.info(), origin, evaluated, triageable)))
     }
 
     /// Whether the variant below a rung has run the case.

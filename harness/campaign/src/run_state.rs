@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use twinfer_case::{CaseRecord, Event, Mask, ReducedCase, Summary, VariantInfo, Verdict};
+use twinfer_case::{CaseRecord, Divergence, Event, Mask, ReducedCase, Summary, VariantInfo, Verdict};
 use twinfer_store::{Journal, OpenCases};
 use twinfer_triage::{Catalog, Confirmed, Effort, Findings, Reduced, Suspect, sighting};
 
@@ -94,9 +94,16 @@ impl RunState {
     ) {
         let JudgedCase { record, resolved, .. } = case;
         let of_variant = record.variants.iter_mut().find(|one| one.variant == info.variant);
-        // the first cause of a variant's divergences says what all of them were confirmed as
+        // the first cause of a variant's divergences says what all of them were confirmed as; a segment does not tell how other nodes run
         if let Some(one) = of_variant.filter(|_| suspect.is_first()) {
-            one.verdict = Verdict::Diverges(resolution.divergences);
+            let mut divergences = resolution.divergences;
+            if suspect.is_of_segment() {
+                let besides =
+                    one.verdict.divergences().iter().filter(|other| is_besides(other, &divergences));
+                let besides: Vec<_> = besides.cloned().collect();
+                divergences.extend(besides);
+            }
+            one.verdict = Verdict::Diverges(divergences);
         }
         for index in resolution.findings {
             push_once(&mut record.findings, self.findings.slug(index));
@@ -217,4 +224,10 @@ fn push_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }
+}
+
+/// Whether `other` is a fallback that is not why values are wrong, and none of `divergences` is the same one.
+fn is_besides(other: &Divergence, divergences: &[Divergence]) -> bool {
+    let Some(fallback) = other.fallback.as_ref().filter(|_| !other.concerns_values()) else { return false };
+    !divergences.iter().filter_map(|one| one.fallback.as_ref()).any(|one| one.is_like(fallback))
 }

@@ -15,7 +15,7 @@ use std::{
 
 use crossbeam_channel::Sender;
 use tracing::debug;
-use twinfer_case::{Budget, Investigating, StartingWorkers};
+use twinfer_case::{Budget, Divergence, Investigating, StartingWorkers};
 use twinfer_triage::{
     Cancellation, Catalog, Confirmed, Dedup, Effort, Identity, Investigator, Purpose, Reduced, Suspect,
     SuspectId, TriageOutcome, TriageResult,
@@ -197,6 +197,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             index: suspect.index,
             variant: self.resources.variants[suspect.variant].info().variant.clone(),
             kind: suspect.symptom.kind(),
+            detail: suspect.lead().map(Divergence::readable_detail).unwrap_or_default(),
         };
         self.under_way.values().map(investigating).collect()
     }

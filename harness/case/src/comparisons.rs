@@ -87,7 +87,7 @@ pub enum UncomparedReason {
     Unsupported(#[serde(deserialize_with = "rule_name::read")] String),
     /// The specification leaves it open by this rule.
     Unspecified(String),
-    /// Golden computes no reference, for this reason, and no other variant went as far.
+    /// Golden computes no reference, for this reason.
     NoReference(String),
     /// It did not run, because earlier cases hung under this condition.
     LeftOut(String),

@@ -142,6 +142,9 @@ pub struct Investigating {
     pub variant: Variant,
     /// The kind of the divergence.
     pub kind: Kind,
+    /// What was expected and what was observed, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
 }
 
 /// The workers that are starting, which takes cores that cases could use.

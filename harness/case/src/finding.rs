@@ -272,8 +272,8 @@ impl Finding {
         self.seen_in.iter().any(|seen| seen.variant == *variant)
     }
 
-    /// The diagnosis with its residual; `None` if neither values nor shapes were compared, if the finding is a fallback that is not why values are
-    /// wrong, or if it is an older one that holds only the names of the mutants.
+    /// The diagnosis with its residual; `None` if neither values nor shapes were compared, if the finding is a fallback beside wrong values, or
+    /// if an older twinfer stored only the names of the mutants.
     pub fn detailed_diagnosis(&self) -> Option<&Diagnosis> {
         let is_beside = |lead: &Divergence| lead.fallback.is_some() && !lead.concerns_values();
         if self.divergences.first().is_some_and(is_beside) {

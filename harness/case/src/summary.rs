@@ -96,9 +96,9 @@ pub struct VariantSummary {
     pub unsupported: BTreeMap<String, u64>,
     /// Cases that the specification leaves open, by entry of the rules list.
     pub unspecified: BTreeMap<String, u64>,
-    /// Cases that were compared neither with a reference, which golden does not compute, nor with another variant, by the reason.
+    /// Cases without a verdict, because golden computes no reference, by the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub no_reference: BTreeMap<String, u64>,
+    pub not_computed: BTreeMap<String, u64>,
     /// Cases that did not run because earlier ones hung, by the condition that all of them satisfy.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, u64>,
@@ -270,7 +270,7 @@ impl VariantSummary {
             vacuous: 0,
             unsupported: BTreeMap::new(),
             unspecified: BTreeMap::new(),
-            no_reference: BTreeMap::new(),
+            not_computed: BTreeMap::new(),
             left_out: BTreeMap::new(),
             divergences: BTreeMap::new(),
             stages: BTreeMap::new(),
@@ -359,7 +359,7 @@ impl VariantSummary {
             Verdict::Vacuous => self.vacuous += 1,
             Verdict::Unsupported(rule) => *self.unsupported.entry(rule.clone()).or_default() += 1,
             Verdict::Unspecified(rule) => *self.unspecified.entry(rule.clone()).or_default() += 1,
-            Verdict::NoReference(reason) => *self.no_reference.entry(reason.clone()).or_default() += 1,
+            Verdict::NoReference(reason) => *self.not_computed.entry(reason.clone()).or_default() += 1,
             Verdict::LeftOut(_) | Verdict::Diverges(_) => {}
         }
         for divergence in record.verdict.divergences() {

@@ -18,7 +18,7 @@ pub enum Verdict {
     Unsupported(#[serde(deserialize_with = "rule_name::read")] String),
     /// The specification leaves the result open, by the named entry of golden's rules.
     Unspecified(String),
-    /// Golden computes no reference, for this reason, and no other variant went as far.
+    /// Golden computes no reference, for this reason, so nothing says whether the variant is right.
     NoReference(String),
     /// The error bound is so wide that agreement means nothing.
     Vacuous,

@@ -78,15 +78,15 @@ fn conclude(
     has_values: bool,
 ) -> Judgement {
     let (divergences, notes) = report.into_parts();
-    let undecided = undecided(evidence);
+    let without_reference = without_reference(evidence);
     let refused = matches!(evidence.observation.outcome, Outcome::Rejected(_) | Outcome::Failed(_));
-    let verdict = match (acceptance, undecided) {
+    let verdict = match (acceptance, without_reference) {
         // neither a refusal that was predicted nor an open point of the specification explains it
         _ if divergences.iter().any(|one| one.kind == Kind::OutOfBoundsWrite) => {
             Verdict::Diverges(divergences)
         }
         (Acceptance::Unsupported(rule), _) => Verdict::Unsupported(rule),
-        (_, Some(undecided)) if refused || divergences.is_empty() => undecided,
+        (_, Some(verdict)) if refused || divergences.is_empty() => verdict,
         _ if refused && has_open_scale(evidence) => Verdict::Unspecified(SCALE_NOT_POSITIVE.name.to_owned()),
         _ if !divergences.is_empty() => Verdict::Diverges(divergences),
         _ if has_values && vacuous(evidence) => match open(evidence) {
@@ -111,9 +111,8 @@ fn reached_the_end(evidence: &Evidence<'_>, has_values: bool) -> bool {
     }
 }
 
-/// The verdict by the first rule that leaves part of the case unspecified, or by why golden does not support the case; `None` if there is a
-/// reference for the whole case.
-fn undecided(evidence: &Evidence<'_>) -> Option<Verdict> {
+/// The verdict if there is no reference for the whole case: the first rule that leaves part of it open, or why golden computes none.
+fn without_reference(evidence: &Evidence<'_>) -> Option<Verdict> {
     evidence.references.iter().find_map(|reference| match reference {
         Ok(evaluation) => {
             evaluation.unspecified.first().map(|entry| Verdict::Unspecified(entry.name.to_owned()))

@@ -127,7 +127,7 @@ impl Conformance {
     /// An error that says why if a variant was compared on none of the cases that were checked so far.
     ///
     /// A variant is compared on a case if the case conforms or diverges at the deepest stage that its backend reaches on this
-    /// machine. A case that is unsupported, unspecified or vacuous is no comparison.
+    /// machine. A case that is unsupported, unspecified, without a reference or vacuous is no comparison.
     pub fn ensure_compared(&self) -> Result<(), Error> {
         let comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
         let causes = comparisons.iter().flat_map(|(variant, comparisons)| comparisons.causes(variant));

@@ -24,16 +24,16 @@
 mod conformance;
 mod error;
 mod failure;
-mod model;
 mod outputs;
 mod program;
+mod read;
 
 pub use conformance::Conformance;
 pub use error::Error;
 pub use failure::Failure;
-pub use model::read_case;
 pub use outputs::{Outputs, expected};
 pub use program::become_worker_if_asked;
+pub use read::read_case;
 pub use twinfer_case::{
     Blame, Case, Culprit, Description, Diagnosis, Divergence, Expectation, Fallback, FallbackReason,
     FallbackValues, InvalidVariant, Kind, NamedNode, Provenance, Recipe, Request, Run, Stage, TensorSource,

@@ -5,7 +5,8 @@ mod in_place;
 use std::ops::Range;
 
 use twinfer_case::{
-    Arithmetic, Culprit, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo, WrongSegment,
+    Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
+    WrongSegment,
 };
 use twinfer_checks::Evaluated;
 use twinfer_onnx::{Graph, PartialGraph};
@@ -13,7 +14,7 @@ use twinfer_onnx::{Graph, PartialGraph};
 use crate::{
     composition::accounts,
     coverage::Coverage,
-    segment::{LargestDifference, Segment},
+    segment::{LargestDifference, Segment, SegmentCase, SegmentVerdict},
     structure::Structure,
     suspicion::is_suspicious,
     values::Values,
@@ -195,6 +196,91 @@ impl<'a, E> Examiner<'a, '_, E> {
         values.sort_by_key(|end| self.structure.place(end));
         values.dedup();
         values
+    }
+
+    /// Finds the segments of `behind` that are wrong as models of their own or, if they are right so or wrong in another way, inside the whole model: each
+    /// for another reason than `first` and those before it.
+    fn find_others(
+        &mut self,
+        first: &Found,
+        behind: &[WrongBehind<'a>],
+        values: &Values<'_>,
+    ) -> Result<(), E> {
+        for WrongBehind { segment, .. } in behind.iter().take(self.subject.looked_into) {
+            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
+            let observation = (self.observe)(&case.encoded().task)?;
+            let in_place = || self.found_in_place(segment, &case, values);
+            let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
+                SegmentVerdict::Wrong(alone) => {
+                    let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
+                    (Some(Found::alone(segment, Shown::Alone, *alone)), in_place)
+                }
+                SegmentVerdict::Conforms(_) => (None, in_place()),
+                SegmentVerdict::NotJudged(_) => (None, None),
+            };
+            // a segment may also be refused as a model of its own, which says nothing about the model
+            let concerns_values =
+                |found: &Found| found.evaluated.divergences().iter().any(Divergence::concerns_values);
+            let others = alone.into_iter().chain(in_place).filter(concerns_values);
+            for other in others.filter(|other| !first.resembles(other)) {
+                self.add_other(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.
+    fn case_at(&mut self, end: &'a str, values: &Values<'_>) -> Option<(Segment<'a>, SegmentCase)> {
+        let segment = match self.structure.segment(end, &values.known()) {
+            Ok(segment) => segment,
+            Err(stop) => {
+                self.coverage.stop(self.structure.place(end), &stop);
+                return None;
+            }
+        };
+        match segment.case(&self.subject.task.request, values) {
+            Ok(case) => Some((segment, case)),
+            Err(reason) => {
+                self.coverage.miss(&segment, &reason);
+                None
+            }
+        }
+    }
+
+    /// Notes whether a segment was judged. Gives it back if it is wrong.
+    fn if_wrong(
+        &mut self,
+        segment: Segment<'a>,
+        verdict: SegmentVerdict<LargestDifference>,
+    ) -> Option<WrongBehind<'a>> {
+        match verdict {
+            SegmentVerdict::Conforms(_) => self.coverage.cover(&segment),
+            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
+            SegmentVerdict::Wrong(difference) => {
+                self.coverage.cover(&segment);
+                return Some(WrongBehind { segment, difference });
+            }
+        }
+        None
+    }
+
+    /// Where the parts of a segment end, besides where it ends itself.
+    fn parts(&self, segment: &Segment<'a>) -> Vec<&'a str> {
+        self.in_order(segment.inner_values().filter(|name| !self.structure.is_constant(name)))
+    }
+
+    /// What a segment shows inside the whole model, whether or not it is wrong as a model of its own; `None` if nothing.
+    fn found_in_place(
+        &self,
+        segment: &Segment<'a>,
+        case: &SegmentCase,
+        values: &Values<'_>,
+    ) -> Option<Found> {
+        let observed = values.of(segment.output)?;
+        match case.judge(self.subject.info, self.arithmetic, &observed) {
+            SegmentVerdict::Wrong(evaluated) => Some(Found::only_inside(segment, Shown::InPlace, *evaluated)),
+            SegmentVerdict::Conforms(_) | SegmentVerdict::NotJudged(_) => None,
+        }
     }
 
     /// Adds a wrong segment unless it is wrong for the same reason as another one besides the culprit.

@@ -70,20 +70,27 @@ impl Targets {
         let whole = self.evaluate_fresh(workers, case)?;
         let mut evaluated = whole.clone();
         let Triageable { whole: left, segments } = Scrutiny::Rounded.apply(workers, &mut evaluated)?;
-        // where wrong segments do not account for the outputs, a smaller case would show the segments
-        let is_reducible = matches!(left, Whole::All | Whole::Rest);
-        let mut candidates = Candidate::all(DivergingCase::all(&evaluated, left), None, is_reducible);
-        let mut recur = true;
+        let (mut of_segments, mut recur) = (Vec::new(), true);
         for segment in segments {
             let culprit = segment.divergences().iter().find_map(|divergence| divergence.culprit.clone());
             let mut fresh = self.evaluate_fresh(workers, &segment.encoded.case)?;
             blame(&mut fresh, culprit.as_ref());
             recur &= !fresh.divergences().is_empty();
-            candidates.extend(Candidate::all(DivergingCase::all(&fresh, Whole::All), culprit.as_ref(), true));
+            of_segments.extend(Candidate::all(
+                DivergingCase::all(&fresh, Whole::All),
+                culprit.as_ref(),
+                true,
+            ));
         }
-        if left == Whole::Rest && !recur {
-            candidates.extend(Candidate::all(DivergingCase::all(&whole, Whole::All), None, true));
-        }
+        let of_case = if left == Whole::Rest && !recur {
+            DivergingCase::all(&whole, Whole::All)
+        } else {
+            DivergingCase::all(&evaluated, left)
+        };
+        // where wrong segments do not account for the outputs, a smaller case would show the segments
+        let is_reducible = matches!(left, Whole::All | Whole::Rest);
+        let of_case = Candidate::all(of_case, None, is_reducible);
+        let mut candidates: Vec<_> = of_case.into_iter().chain(of_segments).collect();
         candidates.sort_by_key(|candidate| !candidate.is_reducible);
         Ok(candidates)
     }

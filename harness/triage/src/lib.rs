@@ -97,6 +97,6 @@ pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};
 pub use scrutiny::{Scrutiny, Triageable, Whole};
 pub use study::{Experiments, Study, is_shown_by_others};
-pub use suspect::{CaseRun, CaseSource, Suspect, SuspectId};
+pub use suspect::{CaseSource, Origin, Suspect, SuspectId};
 pub use symptom::Symptom;
 pub use triage_result::{Confirmed, Effort, Reduced, TriageOutcome, TriageResult};

@@ -40,13 +40,13 @@ pub struct Triageable {
 /// What is left to triage of a whole case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// All of its divergences, if it has any.
+    /// Every divergence: no segment shows them better.
     All,
-    /// All of its divergences, for which wrong segments do not account.
+    /// Every divergence: segments are wrong, but do not produce the outputs.
     Unaccounted,
-    /// A segment that is wrong, but only inside the case, whose outputs do not show it.
+    /// Every divergence, those of a segment that is wrong only inside the case included.
     Inside,
-    /// The divergences that no segment shows.
+    /// The divergences without a culprit; segments show the others.
     Rest,
 }
 
@@ -58,7 +58,7 @@ impl Triageable {
 }
 
 impl Whole {
-    /// The symptoms that are left of the case of `evaluated`, one for each cause, with the places of their divergences.
+    /// The symptoms that are left of the case of `evaluated`, one for each cause, each with the index of its divergence.
     pub(crate) fn symptoms(self, evaluated: &Evaluated) -> Vec<(usize, Symptom)> {
         let divergences = evaluated.divergences();
         let symptom = |lead: usize| {

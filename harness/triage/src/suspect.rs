@@ -21,7 +21,7 @@ pub struct SuspectId {
     pub case: u64,
     /// The variant's place among the variants of the campaign.
     pub variant: usize,
-    /// The place of the segment among the suspects of the case; 0 if it is the case itself.
+    /// The place of the segment, or of the case itself, among those of the case that are triaged.
     pub segment: usize,
     /// The place of the divergence among those of the variant.
     pub divergence: usize,
@@ -55,13 +55,15 @@ pub struct Suspect {
     /// The variant above which the suspect's variant is a rung; the suspect's variant if it is no rung.
     base: Variant,
     outcome: Arc<JudgedObservation>,
-    /// The segment of the case that is wrong, as a case of its own, and its place among the suspects of the case; `None` if it is the case itself.
-    segment: Option<(usize, Arc<EncodedCase>)>,
+    /// The segment of the case that is wrong, as a case of its own; `None` if it is the case itself.
+    segment: Option<Arc<EncodedCase>>,
+    /// The place of the segment, or of the case itself, among those of the case that are triaged.
+    place: usize,
 }
 
-/// One run of a case of a campaign.
+/// Where suspects come from.
 #[derive(Clone, Copy, Debug)]
-pub struct CaseRun<'a> {
+pub struct Origin<'a> {
     /// The case's place in the campaign.
     pub index: u64,
     /// The variant's place among the variants of the campaign.
@@ -77,25 +79,31 @@ struct JudgedObservation {
 }
 
 impl Suspect {
-    /// The suspects of a case: one for each cause of what is left to triage of the case itself, then those of its segments.
+    /// The suspects of a case, one for each cause: of what is left to triage of the case itself, and of its segments. What of it no segment
+    /// shows comes last.
     pub fn all(
         info: &VariantInfo,
-        run: CaseRun<'_>,
+        origin: Origin<'_>,
         evaluated: Evaluated,
         Triageable { whole, segments }: Triageable,
     ) -> Vec<Self> {
-        let of_case = Self::of(info, run, evaluated, whole);
-        let first = usize::from(!of_case.is_empty());
-        let of_segment = |(number, evaluated): (usize, Evaluated)| {
-            let segment = Some((number, Arc::clone(&evaluated.encoded)));
-            let suspects = Self::of(info, run, evaluated, Whole::All).into_iter();
-            suspects.map(move |suspect| Self { segment: segment.clone(), ..suspect })
+        let of_segment = |evaluated: Evaluated| {
+            let segment = Some(Arc::clone(&evaluated.encoded));
+            let suspects = Self::of(info, origin, evaluated, Whole::All).into_iter();
+            suspects.map(|suspect| Self { segment: segment.clone(), ..suspect }).collect()
         };
-        of_case.into_iter().chain((first..).zip(segments).flat_map(of_segment)).collect()
+        let mut groups: Vec<Vec<Self>> = segments.into_iter().map(of_segment).collect();
+        let of_case = Self::of(info, origin, evaluated, whole);
+        groups.insert(if whole == Whole::Rest { groups.len() } else { 0 }, of_case);
+        groups.retain(|group| !group.is_empty());
+        let with_place = |(place, group): (usize, Vec<Self>)| {
+            group.into_iter().map(move |suspect| Self { place, ..suspect })
+        };
+        groups.into_iter().enumerate().flat_map(with_place).collect()
     }
 
     /// The suspects of what is left of a case or a segment.
-    fn of(info: &VariantInfo, run: CaseRun<'_>, evaluated: Evaluated, whole: Whole) -> Vec<Self> {
+    fn of(info: &VariantInfo, origin: Origin<'_>, evaluated: Evaluated, whole: Whole) -> Vec<Self> {
         let causes: Vec<_> = whole
             .symptoms(&evaluated)
             .into_iter()
@@ -107,16 +115,17 @@ impl Suspect {
         let Evaluated { encoded, observation, judgement, .. } = evaluated;
         let (case, outcome) = (encoded.task.hash, Arc::new(JudgedObservation { observation, judgement }));
         let suspect = |(lead, symptom, provisional)| Self {
-            index: run.index,
+            index: origin.index,
             case,
-            variant: run.variant,
+            variant: origin.variant,
             lead,
             symptom,
             provisional,
-            preceding: run.preceding.to_vec(),
+            preceding: origin.preceding.to_vec(),
             base: info.rung_of.as_ref().unwrap_or(&info.variant).clone(),
             outcome: Arc::clone(&outcome),
             segment: None,
+            place: 0,
         };
         causes.into_iter().map(suspect).collect()
     }
@@ -140,17 +149,18 @@ impl Suspect {
 
     /// What identifies the suspect within its campaign.
     pub const fn id(&self) -> SuspectId {
-        let segment = match &self.segment {
-            Some((number, _)) => *number,
-            None => 0,
-        };
-        SuspectId { case: self.index, variant: self.variant, segment, divergence: self.lead }
+        let Self { index, variant, place, lead, .. } = *self;
+        SuspectId { case: index, variant, segment: place, divergence: lead }
     }
 
     /// Whether it is the first suspect of its case and variant.
     pub const fn is_first(&self) -> bool {
-        let SuspectId { segment, divergence, .. } = self.id();
-        segment == 0 && divergence == 0
+        self.place == 0 && self.lead == 0
+    }
+
+    /// Whether it is about a segment of its case.
+    pub const fn is_of_segment(&self) -> bool {
+        self.segment.is_some()
     }
 
     /// The case, generated and encoded again unless it is a segment, with what the variant of `info` did and what was concluded.
@@ -161,7 +171,7 @@ impl Suspect {
         oracle: &Oracle,
     ) -> Result<Evaluated, TriageError> {
         let encoded = match &self.segment {
-            Some((_, segment)) => Arc::clone(segment),
+            Some(segment) => Arc::clone(segment),
             None => EncodedCase::encode(source(self.index))?,
         };
         let references = references(&encoded, oracle, info.description.arithmetic);

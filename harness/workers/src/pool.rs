@@ -16,7 +16,7 @@ use twinfer_case::{Description, Task, TrustedVariant, Variant};
 
 use self::{
     spares::{SparePolicy, SpareRequest, Spares, StartingSpare},
-    starter::{PATIENCE, Started, Starter},
+    starter::{PLACE_PATIENCE, Started, Starter},
     trial::{Trial, lost, observe},
 };
 use crate::{
@@ -205,7 +205,7 @@ impl WorkerPool {
     fn start(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
         let (begun, mut pauses) = (Instant::now(), PAUSES.into_iter());
         loop {
-            let error = match self.starter.start(priority).and_then(|started| self.welcome(started)) {
+            let error = match self.starter.start(priority).and_then(|started| self.accept(started)) {
                 Ok(worker) => return Ok(worker),
                 Err(error) => error,
             };
@@ -215,7 +215,7 @@ impl WorkerPool {
             // if no worker has ever started, waiting does not help
             let has_started = self.description.get().is_some();
             let is_full = matches!(error, WorkerError::FullDevice { .. });
-            let pause = if has_started && is_full && begun.elapsed() < PATIENCE {
+            let pause = if has_started && is_full && begun.elapsed() < PLACE_PATIENCE {
                 FULL_PAUSE
             } else if let Some(pause) = pauses.next() {
                 pause
@@ -251,7 +251,7 @@ impl WorkerPool {
     fn start_spare(&self, mut spare: StartingSpare) {
         let Some(started) = self.starter.start_spare(|| spare.spawn()) else { return };
         let variant = self.variant().to_string();
-        match started.and_then(|started| self.welcome(started)) {
+        match started.and_then(|started| self.accept(started)) {
             Ok(worker) => {
                 debug!(variant, pid = worker.pid(), "spare ready");
                 spare.ready(worker);
@@ -260,8 +260,8 @@ impl WorkerPool {
         }
     }
 
-    /// The worker, if it is what the first one was.
-    fn welcome(&self, Started { worker, took }: Started) -> Result<WorkerProcess, WorkerError> {
+    /// Notes how long the worker took to start and the memory of its device; an error if it is not what the first one was.
+    fn accept(&self, Started { worker, took }: Started) -> Result<WorkerProcess, WorkerError> {
         self.spares.record_start(took);
         self.check_description(&worker)?;
         self.record_occupancy(&worker);

@@ -93,7 +93,7 @@ fn events(text: &str) -> Vec<Event> {
                         vec![Note::AcceptedDespite(text.to_owned()), Note::Placement(text.to_owned())];
                     one.verdict = match &one.verdict {
                         Verdict::Unspecified(_) => Verdict::Unspecified(text.to_owned()),
-                        Verdict::Vacuous => Verdict::NoReference(text.to_owned()),
+                        Verdict::Conforms => Verdict::NoReference(text.to_owned()),
                         _ => Verdict::Unsupported(text.to_owned()),
                     };
                 }
@@ -112,6 +112,7 @@ fn events(text: &str) -> Vec<Event> {
                     one.comparisons = Comparisons { compared: 0, uncompared: vec![uncompared(text)] };
                     one.unsupported = [(text.to_owned(), 2)].into();
                     one.unspecified = [(text.to_owned(), 2)].into();
+                    one.not_computed = [(text.to_owned(), 2)].into();
                     one.accepted_despite = [(text.to_owned(), 2)].into();
                 }
             }

@@ -120,7 +120,7 @@ pub(super) fn print_verdict(record: &VariantRecord) {
         }
         Verdict::Unsupported(rule) => line!("          unsupported: {rule}"),
         Verdict::Unspecified(rule) => line!("          unspecified: {rule}"),
-        Verdict::NoReference(reason) => line!("          not compared: {reason}"),
+        Verdict::NoReference(reason) => line!("          without a reference: {reason}"),
         Verdict::LeftOut(condition) => line!("          left out: earlier cases hung ({condition})"),
         Verdict::Vacuous => {
             line!("          undecided: rounding may explain any difference");

@@ -56,11 +56,6 @@ impl<'a, E> Examiner<'a, '_, E> {
         Ok(values.outputs(&graph.outputs))
     }
 
-    /// Where the parts of a segment end, besides where it ends itself.
-    pub(super) fn parts(&self, segment: &Segment<'a>) -> Vec<&'a str> {
-        self.in_order(segment.inner_values().filter(|name| !self.structure.is_constant(name)))
-    }
-
     /// The first part of a wrong segment that is wrong as a model of its own, of the parts that end at `ends`, with the wrong ones behind it;
     /// `None` if no part is.
     fn narrow_alone(

@@ -1,12 +1,13 @@
-//! Segments inside the whole model, each judged given its inputs as the variant itself computed them.
+//! Segments inside the whole model, judged given their inputs as the variant itself computed them. What is wrong there runs as a model of its own,
+//! too.
 
-use twinfer_case::{Divergence, Shown};
+use twinfer_case::Shown;
 use twinfer_onnx::Tensor;
 
 use super::{Examiner, Found, Wrong, WrongBehind};
 use crate::{
     coverage::not_observed,
-    segment::{LargestDifference, Segment, SegmentCase, SegmentVerdict},
+    segment::{Segment, SegmentVerdict},
     values::Values,
 };
 
@@ -59,90 +60,6 @@ impl<'a, E> Examiner<'a, '_, E> {
         let observed = self.observed_at(&segment, values)?;
         let verdict = case.compare(self.subject.info, self.arithmetic, &observed);
         self.if_wrong(segment, verdict)
-    }
-
-    /// Finds the segments of `behind` that are wrong as models of their own or, if they are right so or wrong in another way, inside the whole model: each
-    /// for another reason than `first` and those before it.
-    pub(super) fn find_others(
-        &mut self,
-        first: &Found,
-        behind: &[WrongBehind<'a>],
-        values: &Values<'_>,
-    ) -> Result<(), E> {
-        for WrongBehind { segment, .. } in behind.iter().take(self.subject.looked_into) {
-            let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
-            let observation = (self.observe)(&case.encoded().task)?;
-            let in_place = || self.found_in_place(segment, &case, values);
-            let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
-                SegmentVerdict::Wrong(alone) => {
-                    let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
-                    (Some(Found::alone(segment, Shown::Alone, *alone)), in_place)
-                }
-                SegmentVerdict::Conforms(_) => (None, in_place()),
-                SegmentVerdict::NotJudged(_) => (None, None),
-            };
-            // a segment may also be refused as a model of its own, which says nothing about the model
-            let concerns_values =
-                |found: &Found| found.evaluated.divergences().iter().any(Divergence::concerns_values);
-            let others = alone.into_iter().chain(in_place).filter(concerns_values);
-            for other in others.filter(|other| !first.resembles(other)) {
-                self.add_other(other);
-            }
-        }
-        Ok(())
-    }
-
-    /// What a segment that is right as a model of its own shows inside the whole model; `None` if nothing.
-    fn found_in_place(
-        &self,
-        segment: &Segment<'a>,
-        case: &SegmentCase,
-        values: &Values<'_>,
-    ) -> Option<Found> {
-        let observed = values.of(segment.output)?;
-        match case.judge(self.subject.info, self.arithmetic, &observed) {
-            SegmentVerdict::Wrong(evaluated) => Some(Found::only_inside(segment, Shown::InPlace, *evaluated)),
-            SegmentVerdict::Conforms(_) | SegmentVerdict::NotJudged(_) => None,
-        }
-    }
-
-    /// The segment that ends at `end`, and the segment as a case; `None` if there is none, which is noted.
-    pub(super) fn case_at(
-        &mut self,
-        end: &'a str,
-        values: &Values<'_>,
-    ) -> Option<(Segment<'a>, SegmentCase)> {
-        let segment = match self.structure.segment(end, &values.known()) {
-            Ok(segment) => segment,
-            Err(stop) => {
-                self.coverage.stop(self.structure.place(end), &stop);
-                return None;
-            }
-        };
-        match segment.case(&self.subject.task.request, values) {
-            Ok(case) => Some((segment, case)),
-            Err(reason) => {
-                self.coverage.miss(&segment, &reason);
-                None
-            }
-        }
-    }
-
-    /// Notes whether a segment was judged. Gives it back if it is wrong.
-    pub(super) fn if_wrong(
-        &mut self,
-        segment: Segment<'a>,
-        verdict: SegmentVerdict<LargestDifference>,
-    ) -> Option<WrongBehind<'a>> {
-        match verdict {
-            SegmentVerdict::Conforms(_) => self.coverage.cover(&segment),
-            SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
-            SegmentVerdict::Wrong(difference) => {
-                self.coverage.cover(&segment);
-                return Some(WrongBehind { segment, difference });
-            }
-        }
-        None
     }
 
     /// The part of a wrong segment that is wrong if the values inside it are observed too, with the wrong parts behind it; the whole segment if no

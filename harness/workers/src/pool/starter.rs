@@ -31,7 +31,7 @@ use crate::{
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
 /// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
-pub const PATIENCE: Duration = Duration::from_mins(5);
+pub const PLACE_PATIENCE: Duration = Duration::from_mins(5);
 
 /// How long a worker waits for memory that other workers hold.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
@@ -41,11 +41,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Starts the workers of one variant on one device.
 pub struct Starter {
-    pub variant: TrustedVariant,
+    pub(super) variant: TrustedVariant,
     command: WorkerCommand,
     /// What memory of the workers holds where nothing was written; `None` if it is left as it is.
     pattern: Option<PoisonPattern>,
-    pub device: Arc<Device>,
+    pub(super) device: Arc<Device>,
     deadlines: Deadlines,
     watchdog: Watchdog,
     memory: Arc<HostMemory>,
@@ -53,7 +53,7 @@ pub struct Starter {
     start_bytes: Arc<AtomicU64>,
     /// Bounds how many workers start at once.
     turns: Arc<Semaphore>,
-    pub idle: IdleRegistry,
+    pub(super) idle: IdleRegistry,
 }
 
 /// A worker that has run nothing.
@@ -72,7 +72,7 @@ struct TurnToStart<'a> {
 }
 
 impl Starter {
-    /// Workers on no device of their own, with memory as it is.
+    /// A starter of workers that see all devices, whose memory is left as it is.
     pub fn new(
         variant: TrustedVariant,
         command: WorkerCommand,
@@ -114,7 +114,7 @@ impl Starter {
         self.watchdog.is_shut_down()
     }
 
-    /// Has idle workers on the device end, since there is no room for another one; whether one does.
+    /// Ends idle workers on the device. Returns whether there was one.
     pub fn make_room(&self) -> bool {
         self.idle.make_room(Some(&self.device))
     }
@@ -125,7 +125,7 @@ impl Starter {
         let turn = self.turn_to_start(priority);
         let allowed = begun.elapsed();
         let make_room = || self.make_room();
-        let place = self.device.enter(make_room, PATIENCE).ok_or_else(|| self.without_place())?;
+        let place = self.device.enter(make_room, PLACE_PATIENCE).ok_or_else(|| self.without_place())?;
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
             let memory_millis = turn.memory_wait.as_millis() as u64;
@@ -144,12 +144,12 @@ impl Starter {
         self.start_process(place, &turn.memory)
     }
 
-    /// Starts a worker that may be needed soon, and calls `begins` before it does; `None` if there is no room for it now.
-    pub fn start_spare(&self, begins: impl FnOnce()) -> Option<Result<Started, WorkerError>> {
+    /// Starts a worker that may be needed soon, and calls `on_start` just before; `None` if there is no room for it now.
+    pub fn start_spare(&self, on_start: impl FnOnce()) -> Option<Result<Started, WorkerError>> {
         let _permit = self.turns.acquire(Priority::Spare);
         let place = self.device.try_enter()?;
         let memory = self.memory.try_promise(self.start_bytes())?;
-        begins();
+        on_start();
         Some(self.start_process(place, &memory))
     }
 
@@ -175,7 +175,7 @@ impl Starter {
     }
 
     fn without_place(&self) -> WorkerError {
-        let (workers, minutes) = (self.device.workers(), PATIENCE.as_secs() / 60);
+        let (workers, minutes) = (self.device.workers(), PLACE_PATIENCE.as_secs() / 60);
         let reason =
             format!("{workers} workers use the device, and none of them ended within {minutes} minutes");
         WorkerError::Worker { variant: self.variant.clone().into_inner(), reason }

@@ -53,10 +53,14 @@ impl StderrTail {
         let bytes: Vec<u8> =
             self.bytes.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        let text = strip_ansi_codes(&text);
         tracing::debug!(stderr = ?text, "end of what a worker wrote to stderr");
-        text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+        last_line(&text)
     }
+}
+
+/// The last line of `text` that is not empty, without colors.
+fn last_line(text: &str) -> Option<String> {
+    strip_ansi_codes(text).lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
 impl Drop for StderrTail {
@@ -77,6 +81,13 @@ fn keep(tail: &Mutex<VecDeque<u8>>, chunk: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn last_line_has_no_colors() {
+        let text = "first\n\u{1b}[1;31mlast\u{1b}[0m line\n\u{1b}[0m\n\n";
+        assert_eq!(last_line(text).as_deref(), Some("last line"));
+        assert_eq!(last_line("\n \u{1b}[0m"), None);
+    }
 
     #[test]
     fn tail_keeps_the_last_bytes() {

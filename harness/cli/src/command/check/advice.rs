@@ -79,7 +79,5 @@ impl Advice {
 
 /// Whether the backend did what it could, and no other one went as far.
 fn is_alone(cause: &Uncompared) -> bool {
-    let is_named = |reason: &str| twinfer_golden::rules().iter().any(|entry| entry.name == reason);
-    cause.outcome == Some(Outcome::Ok)
-        && matches!(&cause.reason, UncomparedReason::Unspecified(reason) if !is_named(reason))
+    cause.outcome == Some(Outcome::Ok) && matches!(cause.reason, UncomparedReason::NoReference(_))
 }

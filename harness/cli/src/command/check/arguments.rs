@@ -26,8 +26,8 @@ pub struct Arguments {
     /// Folder of known findings, or a run directory; repeatable. Findings in it do not count as new
     #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "recorded"])]
     pub known: Vec<PathBuf>,
-    /// Exit with 4 if a backend does not run the model, or if a part of it is compared neither with golden nor with another
-    /// backend
+    /// Exit with 4 if a backend cannot execute the model here, or if a part of it, or an input set, is compared neither with
+    /// golden nor with another backend
     #[arg(long, conflicts_with_all = ["record", "recorded"])]
     pub require_complete: bool,
     /// Run directory to write [default: none]

@@ -10,7 +10,7 @@ mod table;
 
 use std::{path::Path, sync::Arc};
 
-use twinfer_reports::{Report, is_complete};
+use twinfer_reports::{Report, incomplete};
 use twinfer_store::{RunDirectory, without_recordings};
 
 pub use self::arguments::Arguments;
@@ -89,9 +89,12 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note!("finding {slug} does not show on these backends");
     }
     let died = died(&report);
-    let is_complete = !arguments.require_complete || is_complete(&report);
+    let incomplete = incomplete(&report).filter(|_| arguments.require_complete);
+    if let Some(why) = &incomplete {
+        note!("--require-complete: {why}");
+    }
     Ok(match Exit::of_campaign(&report) {
-        Exit::Conforms => died.unwrap_or(if is_complete { Exit::Conforms } else { Exit::NothingCompared }),
+        Exit::Conforms => died.or(incomplete.map(|_| Exit::NothingCompared)).unwrap_or(Exit::Conforms),
         exit => exit,
     })
 }

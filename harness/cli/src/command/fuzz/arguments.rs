@@ -92,8 +92,8 @@ impl Arguments {
         self.continuation.resumes(self.out.as_deref())
     }
 
-    /// `configuration` with what the command line sets in its place.
-    pub fn over(&self, configuration: Configuration) -> Configuration {
+    /// `configuration` with what the command line sets of what decides the cases, the jobs, the devices and the ladder.
+    pub fn override_configuration(&self, configuration: Configuration) -> Configuration {
         let given = self.cases.map(Budget::Cases).or(self.time.map(Budget::Seconds));
         Configuration {
             families: if self.family.is_empty() { configuration.families } else { self.family.clone() },

@@ -39,8 +39,8 @@ pub fn options(
     configuration: &Configuration,
     recorded: Option<&RunInfo>,
 ) -> Result<Options, Failure> {
-    let requested = arguments.over(match recorded {
-        Some(run) => of_run(run, configuration)?,
+    let requested = arguments.override_configuration(match recorded {
+        Some(run) => with_recorded(run, configuration)?,
         None => configuration.clone(),
     });
     let seed = requested.seed.unwrap_or(0);
@@ -86,8 +86,8 @@ pub fn options(
     })
 }
 
-/// The configuration in which the settings are those of the run.
-fn of_run(run: &RunInfo, configuration: &Configuration) -> Result<Configuration, Failure> {
+/// `configuration` with the settings of the recorded run.
+fn with_recorded(run: &RunInfo, configuration: &Configuration) -> Result<Configuration, Failure> {
     Ok(Configuration {
         families: run
             .families

@@ -4,7 +4,7 @@ use std::iter;
 
 use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, RepeatedOutcome, Stage};
 use twinfer_onnx::{Dim, Rule, Tensor, ValueInfo, infer_shapes};
-use twinfer_reports::{markdown_block, markdown_code, markdown_text, meaning, shell_word};
+use twinfer_reports::{capitalized, markdown_block, markdown_code, markdown_text, meaning, shell_word};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
 
 use super::reproduction::{Reproduction, raw_name};
@@ -49,13 +49,6 @@ fn title(reproduction: &Reproduction) -> String {
         Some(finding) => format!("{}: {operators}", capitalized(meaning(finding.kind))),
         None => operators,
     }
-}
-
-fn capitalized(words: &str) -> String {
-    let mut characters = words.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())
 }
 
 fn expected(reproduction: &Reproduction) -> String {
@@ -222,17 +215,33 @@ fn commands(reproduction: &Reproduction) -> String {
     parts.join("\n\n")
 }
 
-/// How to run the model with a program of the user, which the script knows nothing of.
+/// How to run the model with a program of the user, which the script cannot run.
 fn without_package(reproduction: &Reproduction) -> String {
     let variants = reproduction.observations.iter().map(|observed| observed.variant.to_string());
     let backends = iter::once("golden".to_owned()).chain(variants).collect::<Vec<_>>().join(",");
     let check = format!("twinfer check . --backends {}", shell_word(&backends));
-    format!(
-        "With twinfer and the program above, in this folder:\n\n{}\n\nWithout twinfer, run the model on the inputs in `raw/`, and compare its outputs \
-         with `{}`. `reproduce.py` does that with packages for Python, of which none is the program above.",
+    let by_hand = match reproduction.case.expectation {
+        Expectation::Valid => {
+            let outputs = tensor_file("RUN", "output", "INDEX");
+            format!(
+                "run the model on the inputs in `raw/`, and compare its outputs with `{}`",
+                outputs.display()
+            )
+        }
+        Expectation::Invalid(_) => "load the model, which has to be refused".to_owned(),
+    };
+    let mut parts = vec![
+        "With twinfer, in this folder; the path of a program must be absolute or relative to it:".to_owned(),
         markdown_block(&check),
-        tensor_file("RUN", "output", "INDEX").display()
-    )
+        format!("Without twinfer, {by_hand}. `reproduce.py` runs Python packages only."),
+    ];
+    if !reproduction.preceding.is_empty() {
+        parts.push(
+            "The bug shows only in a process that has run other cases before, which this command does not run: `twinfer replay` of the finding does."
+                .to_owned(),
+        );
+    }
+    parts.join("\n\n")
 }
 
 fn trtexec(reproduction: &Reproduction) -> String {
