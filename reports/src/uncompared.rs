@@ -31,11 +31,11 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
 /// another backend.
 #[must_use]
 pub fn incomplete(report: &Report) -> Option<String> {
-    nothing(report).or_else(|| not_executed(report)).or_else(|| not_all_cases(report)).or_else(|| {
-        let are_all_compared =
-            executing(report).count() > 1 && executing(report).all(is_compared_with_others);
-        only_with_each_other(report).or_else(|| partly(report)).filter(|_| !are_all_compared)
-    })
+    let in_part = || only_with_each_other(report).or_else(|| partly(report));
+    nothing(report)
+        .or_else(|| not_executed(report))
+        .or_else(|| not_all_cases(report))
+        .or_else(|| in_part().filter(|_| !are_compared_with_each_other(report)))
 }
 
 /// Such as `2 of 8 cases were not compared on ort:cpu`.
@@ -88,13 +88,14 @@ fn only_with_each_other(report: &Report) -> Option<String> {
 fn partly(report: &Report) -> Option<String> {
     let is_partial =
         is_about_a_model(report) && executing(report).any(|variant| !variant.not_judged.is_empty());
-    let between = if compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
+    let between =
+        if are_compared_with_each_other(report) { ", but all of it between the backends" } else { "" };
     is_partial.then(|| format!("only part of the model was compared with the reference{between}"))
 }
 
-/// Whether the outputs of a model that golden does not support were compared between variants: one that is wrong by itself is compared with none.
-fn compared_with_each_other(report: &Report) -> bool {
-    executing(report).filter(|variant| is_compared_with_others(variant)).count() > 1
+/// Whether the outputs of a model that golden does not support were compared between all variants: one that is wrong by itself is compared with none.
+fn are_compared_with_each_other(report: &Report) -> bool {
+    executing(report).count() > 1 && executing(report).all(is_compared_with_others)
 }
 
 fn is_compared_with_others(variant: &VariantSummary) -> bool {

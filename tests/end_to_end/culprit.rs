@@ -238,7 +238,7 @@ fn unexplained_error_is_a_case_of_the_wrong_node() {
 }
 
 /// A backend with a name that does not say which bugs it has.
-fn with_bugs(model: &TempDir, bugs: &str) -> Option<String> {
+pub fn with_bugs(model: &TempDir, bugs: &str) -> Option<String> {
     let worker = adapter("mutated_adapter.py", &format!("--bug {bugs}"))?;
     let script = model.path().join("worker.sh");
     fs::write(&script, format!("exec {}\n", worker.trim_start_matches("external:"))).unwrap();

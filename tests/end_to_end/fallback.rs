@@ -12,9 +12,12 @@ use twinfer_onnx::{
 };
 use twinfer_tests::Outcome;
 
-use crate::{culprit::adapter, twinfer};
+use crate::{
+    culprit::{adapter, with_bugs},
+    twinfer,
+};
 
-/// A quantized convolution, then one of floats with a bias.
+/// A quantized convolution, then two of floats, the first with a bias.
 fn model() -> TempDir {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
@@ -52,8 +55,9 @@ fn model() -> TempDir {
             node("dequantize_w", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
             node("quantized", conv(), &["dequantize_out", "dequantize_w_out"]),
             node("float", conv(), &["quantized_out", "v", "bias"]),
+            node("last", conv(), &["float_out", "v"]),
         ],
-        outputs: vec![value("float_out")],
+        outputs: vec![value("last_out")],
     };
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
@@ -114,5 +118,22 @@ fn fallback_is_a_finding_beside_wrong_values_of_another_node() {
             assert!(other.stdout.contains(&format!("      {kind}: ")), "{bug}, {kind}: {}", other.shown());
             fs::rename(one.join(finding.file_name()), finding.path()).unwrap();
         }
+    }
+}
+
+/// The backend returns no values inside, so that each segment runs as a model of its own: the quantized one, too.
+#[test]
+fn fallback_hides_no_unexplained_error_of_another_node() {
+    let model = model();
+    let inside = "--on-floats --outputs-only";
+    let Some(backend) = with_bugs(&model, &format!("negated@float {inside}")) else { return };
+    let outcome = check(&model, &backend, None);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    let known = model.path().join("known");
+    fs::rename(model.path().join("run/findings"), &known).unwrap();
+    for (bugs, code) in [("negated@float", 0), ("negated@float+negated@last", 1), ("negated@last", 1)] {
+        let backend = with_bugs(&model, &format!("{bugs} {inside}")).unwrap();
+        let outcome = check(&model, &backend, Some(&known));
+        assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
     }
 }

@@ -100,8 +100,16 @@ impl Found {
         evaluated
     }
 
+    /// Whether it only runs in another precision than its graph asks for, with the right values.
+    pub fn keeps_values(&self) -> bool {
+        self.evaluated.divergences().iter().all(|one| one.fallback.is_some() && !one.concerns_values())
+    }
+
     /// Whether `other` may be wrong for the same reason: a mutant explains both, or nothing explains either and the operators are the same.
     pub fn resembles(&self, other: &Self) -> bool {
+        if self.keeps_values() != other.keeps_values() {
+            return false;
+        }
         let mutants = |found: &Self| -> Vec<String> {
             let diagnoses = found.evaluated.divergences().iter().filter_map(|one| one.diagnosis.clone());
             diagnoses.flat_map(|diagnosis| diagnosis.mutants).map(|mutant| mutant.name).collect()

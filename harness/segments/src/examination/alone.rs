@@ -14,9 +14,13 @@ impl<'a, E> Examiner<'a, '_, E> {
     pub(super) fn search_alone(&mut self, boundaries: &[&'a str]) -> Result<Option<Found>, E> {
         let mut values = Values::given(self.subject.graph, self.subject.task);
         let all = self.ends(boundaries);
-        let mut ends = all.iter().copied();
+        let (mut ends, mut fallbacks) = (all.iter().copied(), Vec::new());
         while let Some(end) = ends.next() {
             let Some((found, segment)) = self.wrong_alone(end, &mut values)? else { continue };
+            if found.keeps_values() {
+                fallbacks.push(found);
+                continue;
+            }
             let mut behind = Vec::new();
             for end in ends {
                 behind.extend(self.wrong_alone_undiagnosed(end, &mut values)?);
@@ -34,9 +38,14 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
             let found = narrower.unwrap_or(found);
             self.find_others(&found, &behind, &values)?;
+            fallbacks.into_iter().for_each(|fallback| self.add_other(fallback));
             return Ok(Some(found.with_behind(&behind)));
         }
-        Ok(None)
+        // a fallback is no reason for wrong outputs if it keeps the values
+        let mut fallbacks = fallbacks.into_iter();
+        let found = if self.subject.is_wrong { None } else { fallbacks.next() };
+        fallbacks.for_each(|fallback| self.add_other(fallback));
+        Ok(found)
     }
 
     /// What the variant does with the segments that end at `ends` one after another, each on what it computed for those before; `None` if it does not
@@ -65,7 +74,8 @@ impl<'a, E> Examiner<'a, '_, E> {
     ) -> Result<Option<Found>, E> {
         let mut ends = ends.into_iter();
         while let Some(end) = ends.next() {
-            let Some((part, _)) = self.wrong_alone(end, values)? else { continue };
+            let wrong = self.wrong_alone(end, values)?.filter(|(part, _)| !part.keeps_values());
+            let Some((part, _)) = wrong else { continue };
             let mut rest = Vec::new();
             for end in ends {
                 rest.extend(self.wrong_alone_undiagnosed(end, values)?);
@@ -94,13 +104,14 @@ impl<'a, E> Examiner<'a, '_, E> {
         Ok(None)
     }
 
-    /// As [`Self::wrong_alone`]. Why it is wrong is not asked.
+    /// As [`Self::wrong_alone`]. Neither why it is wrong nor the precision in which it runs is asked.
     fn wrong_alone_undiagnosed(
         &mut self,
         end: &'a str,
         values: &mut Values<'a>,
     ) -> Result<Option<WrongBehind<'a>>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
+        let observation = Observation { precision: None, ..observation };
         let verdict = case.compare_alone(self.subject.info, &observation);
         Ok(self.if_wrong(segment, verdict))
     }
