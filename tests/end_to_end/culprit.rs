@@ -524,6 +524,47 @@ fn unknown_operators_are_listed_as_not_judged() {
     }
 }
 
+/// No value lies between nodes that golden supports.
+#[test]
+fn output_that_an_unknown_operator_reads_is_judged() {
+    let value = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        dtype: DataType::Float,
+        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
+    };
+    let constant = |name: &str, shape: &[usize], data: Vec<f32>| Initializer {
+        name: name.to_owned(),
+        tensor: Tensor { shape: shape.to_vec(), data: TensorData::Float(data) },
+    };
+    let node = |name: &str, op, inputs: &[&str]| Node {
+        name: name.to_owned(),
+        op,
+        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
+        outputs: vec![format!("{name}_out")],
+    };
+    let graph = Graph {
+        opset: 17,
+        inputs: vec![value("x")],
+        initializers: vec![constant("w", &[1, 1, 1, 1], vec![1.5]), constant("b", &[1], vec![0.25])],
+        nodes: vec![
+            node("conv", Op::Conv(Conv::default()), &["x", "w", "b"]),
+            node("tanh", Op::Relu, &["conv_out"]),
+        ],
+        outputs: vec![value("conv_out"), value("tanh_out")],
+    };
+    let mut bytes = graph.encode();
+    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
+    bytes[place..place + 4].copy_from_slice(b"Tanh");
+    let model = tempfile::tempdir().unwrap();
+    fs::write(model.path().join("model.onnx"), bytes).unwrap();
+    let Some(buggy) = adapter("mutated_adapter.py", "--bug bias-dropped") else { return };
+    for (backend, code) in [("ort:cpu", 0), (buggy.as_str(), 1)] {
+        let outcome = check(&model, backend);
+        assert_eq!(outcome.code, Some(code), "{backend}: {}", outcome.shown());
+        _ = fs::remove_dir_all(model.path().join("run"));
+    }
+}
+
 #[test]
 fn incomplete_comparison_fails_where_a_complete_one_is_required() {
     for (activation, backends, code) in
@@ -532,9 +573,34 @@ fn incomplete_comparison_fails_where_a_complete_one_is_required() {
         let outcome = check_knowing(&chain(activation), backends, &["--require-complete"]);
         assert_eq!(outcome.code, Some(code), "{activation} {backends}: {}", outcome.shown());
     }
+    let quantized = with_dequantized_weights();
+    assert_eq!(check_knowing(&quantized, "ort:cpu", &["--require-complete"]).code, Some(0));
+    append_tanh(&quantized);
+    fs::remove_dir_all(quantized.path().join("run")).unwrap();
+    let outcome = check_knowing(&quantized, "ort:cpu,opt=off,ort:cpu,opt=all", &["--require-complete"]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("in which precision"), "{}", outcome.shown());
     let outcome = check_knowing(&chain("Relu"), "ort:cpu,trt-rtx", &["--require-complete"]);
     let code = if outcome.stdout.contains("built, not executed") { 4 } else { 0 };
     assert_eq!(outcome.code, Some(code), "{}", outcome.shown());
+}
+
+/// Replaces the output of a model by its Tanh, which golden does not support.
+fn append_tanh(model: &TempDir) {
+    let path = model.path().join("model.onnx");
+    let mut graph = Graph::decode(&fs::read(&path).unwrap()).unwrap();
+    let output = graph.outputs.remove(0);
+    graph.nodes.push(Node {
+        name: "tanh".to_owned(),
+        op: Op::Relu,
+        inputs: vec![output.name.clone()],
+        outputs: vec!["tanh_out".to_owned()],
+    });
+    graph.outputs.push(ValueInfo { name: "tanh_out".to_owned(), ..output });
+    let mut bytes = graph.encode();
+    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
+    bytes[place..place + 4].copy_from_slice(b"Tanh");
+    fs::write(path, bytes).unwrap();
 }
 
 /// A convolution of the input with weights that are dequantized.

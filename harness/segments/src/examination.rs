@@ -2,7 +2,7 @@ mod alone;
 mod fused;
 mod in_place;
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use twinfer_case::{
     Arithmetic, Culprit, Divergence, Observation, Outcome, SegmentCounts, Shown, Task, VariantInfo,
@@ -79,6 +79,14 @@ pub type Observe<'a, E> = &'a mut dyn FnMut(&Task) -> Result<Observation, E>;
 /// Whether a graph has values to observe, so that it has segments besides itself.
 pub fn has_segments(graph: &PartialGraph) -> bool {
     !Structure::of(graph).boundaries().is_empty()
+}
+
+/// Whether golden supports a part of a graph that it may not support as a whole: a segment, or all that an output depends on.
+pub fn has_supported_part(graph: &PartialGraph) -> bool {
+    let structure = Structure::of(graph);
+    let given: HashSet<&str> = graph.inputs.iter().map(|input| input.name.as_str()).collect();
+    !structure.boundaries().is_empty()
+        || structure.computed_outputs().any(|output| structure.segment(output, &given).is_ok())
 }
 
 /// Judges the model of `subject` segment by segment.

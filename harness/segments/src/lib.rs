@@ -27,6 +27,6 @@ mod values;
 
 pub use blindness::{blindness, is_exact};
 pub use conclusion::{are_unexplained, conclude, is_documented};
-pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments};
+pub use examination::{Cutting, Examination, Found, Subject, examine, has_segments, has_supported_part};
 pub use exposure::exposed;
 pub use segment::named;

@@ -22,7 +22,7 @@ use twinfer_case::{
 };
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::PartialGraph;
-use twinfer_segments::has_segments;
+use twinfer_segments::has_supported_part;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
@@ -41,7 +41,7 @@ impl Targets {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
-        let graph = PartialGraph::decode(&model.model).ok().filter(has_segments);
+        let graph = PartialGraph::decode(&model.model).ok().filter(has_supported_part);
         if self.variants.len() < 2 && graph.is_none() {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
