@@ -13,7 +13,7 @@ use twinfer_onnx::{
 use twinfer_tests::Outcome;
 
 use crate::{
-    culprit::{adapter, with_bugs},
+    culprit::{adapter, append_tanh, with_bugs},
     twinfer,
 };
 
@@ -135,5 +135,24 @@ fn fallback_hides_no_unexplained_error_of_another_node() {
         let backend = with_bugs(&model, &format!("{bugs} {inside}")).unwrap();
         let outcome = check(&model, &backend, Some(&known));
         assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+    }
+}
+
+#[test]
+fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
+    let model = model();
+    append_tanh(&model);
+    for (bug, new) in [("bias-dropped@none", 1), ("bias-dropped@float", 2)] {
+        let Some(backend) = with_bugs(&model, &format!("{bug} --on-floats")) else { return };
+        let outcome = check(&model, &backend, None);
+        assert_eq!(outcome.code, Some(1), "{bug}: {}", outcome.shown());
+        assert_eq!(outcome.stdout.matches("\nnew   ").count(), new, "{bug}: {}", outcome.shown());
+        let fallback = "precision-fallback: Conv quantized runs on FLOAT, not quantized";
+        assert!(outcome.stdout.contains(fallback), "{bug}: {}", outcome.shown());
+        let known = model.path().join("known");
+        _ = fs::remove_dir_all(&known);
+        fs::rename(model.path().join("run/findings"), &known).unwrap();
+        let again = check(&model, &backend, Some(&known));
+        assert_eq!(again.code, Some(0), "{bug}: {}", again.shown());
     }
 }

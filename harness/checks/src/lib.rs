@@ -59,3 +59,4 @@ pub use evidence::{Evidence, References, RunReference};
 pub use judge::{Judgement, judge};
 pub use oracle::{Oracle, expected_outputs, golden, references};
 pub use output_source::OutputSource;
+pub use precision::fallbacks;

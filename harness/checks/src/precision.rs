@@ -9,12 +9,34 @@
 use std::collections::BTreeMap;
 
 use twinfer_case::{
-    ChosenPrecision, Condition, Effect, Fallback, FallbackReason, FallbackValues, LayerInfo, Note,
-    Quantization, QuantizedExecution,
+    Case, ChosenPrecision, Condition, Divergence, Effect, Expectation, Fallback, FallbackReason,
+    FallbackValues, LayerInfo, Note, Observation, Quantization, QuantizedExecution, Request, VariantInfo,
 };
 use twinfer_onnx::{DataType, Graph, Node, Op};
 
 use crate::{Evidence, report::Report};
+
+/// What the layers of an observation show of `graph`, of which values were not compared.
+pub fn fallbacks(
+    graph: Graph,
+    request: Request,
+    info: &VariantInfo,
+    observation: &Observation,
+) -> (Vec<Divergence>, Vec<Note>) {
+    let case = Case { graph, request, runs: Vec::new(), expectation: Expectation::Valid, provenance: None };
+    let evidence = Evidence {
+        case: &case,
+        variant: &info.variant,
+        description: &info.description,
+        references: &[],
+        observation,
+        repeat: None,
+        fresh: None,
+    };
+    let mut report = Report::new(&info.variant);
+    check(&evidence, false, &mut report);
+    report.into_parts()
+}
 
 /// Checks the layers of the observation. `compared` is whether every run was compared with golden.
 pub fn check(evidence: &Evidence<'_>, compared: bool, report: &mut Report<'_>) {

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    DecodeError, Graph, Initializer, Node, Op, ValueInfo, constant,
+    DataType, DecodeError, Graph, Initializer, Node, Op, ValueInfo, constant,
     decode::{default_opset, initializer, model, node, value_info},
     proto::NodeProto,
 };
@@ -62,6 +62,26 @@ impl PartialGraph {
             nodes: nodes.into_iter().map(PartialNode::from).collect(),
             outputs: graph.output.into_iter().map(|output| output.name).collect(),
         })
+    }
+
+    /// The nodes that are known, with names, for rules about nodes and their neighbors: it may lack what other nodes compute, so it is no valid
+    /// graph. What other nodes read counts as an output.
+    pub fn known_nodes(&self) -> Graph {
+        let named = self.nodes.iter().filter(|node| !node.name().is_empty());
+        let known = named.filter_map(|node| match node {
+            PartialNode::Known(node) => Some(node.clone()),
+            PartialNode::Unknown { .. } => None,
+        });
+        let others = self.nodes.iter().filter(|node| node.op().is_none() || node.name().is_empty());
+        let read = others.flat_map(PartialNode::inputs).map(str::to_owned);
+        let output = |name: String| ValueInfo { name, dtype: DataType::Float, shape: None };
+        Graph {
+            opset: self.opset,
+            inputs: self.inputs.clone(),
+            initializers: self.initializers.clone(),
+            nodes: known.collect(),
+            outputs: self.outputs.iter().cloned().chain(read).map(output).collect(),
+        }
     }
 }
 

@@ -81,12 +81,15 @@ pub fn has_segments(graph: &PartialGraph) -> bool {
     !Structure::of(graph).boundaries().is_empty()
 }
 
-/// Whether golden supports a part of a graph that it may not support as a whole: a segment, or all that an output depends on.
+/// Whether golden may support a part of a graph that it does not support as a whole: a segment, or, of a graph with unknown operators, all that an
+/// output depends on.
 pub fn has_supported_part(graph: &PartialGraph) -> bool {
     let structure = Structure::of(graph);
     let given: HashSet<&str> = graph.inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut outputs = structure.computed_outputs();
+    let has_unknown = graph.nodes.iter().any(|node| node.op().is_none());
     !structure.boundaries().is_empty()
-        || structure.computed_outputs().any(|output| structure.segment(output, &given).is_ok())
+        || has_unknown && outputs.any(|output| structure.segment(output, &given).is_ok())
 }
 
 /// Judges the model of `subject` segment by segment.

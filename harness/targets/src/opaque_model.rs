@@ -1,6 +1,6 @@
 use twinfer_case::{Request, Run, Task, materialize};
 use twinfer_checks::{OutputSource, Question, Refusals};
-use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET, PartialGraph};
+use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET};
 
 use crate::TargetError;
 
@@ -24,12 +24,6 @@ pub struct OpaqueModel {
 }
 
 impl OpaqueModel {
-    /// Whether an operand is dequantized. In which precision operators run is checked only if golden supports the model.
-    pub fn is_quantized(&self) -> bool {
-        let graph = PartialGraph::decode(&self.model);
-        graph.is_ok_and(|graph| graph.nodes.iter().any(|node| node.op_type() == "DequantizeLinear"))
-    }
-
     /// What the backends receive as the case at `index`.
     pub(crate) fn task(&self, index: usize) -> Result<Task, TargetError> {
         let runs = materialize(&self.cases[index..=index])

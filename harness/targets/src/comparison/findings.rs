@@ -1,4 +1,7 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use twinfer_case::{
     CaseSize, Cause, Diagnosis, Divergence, Event, FINDING_FORMAT, Finding, Kind, Libraries, RepeatedOutcome,
@@ -80,13 +83,14 @@ impl<'a> Findings<'a> {
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
         for ((info, record), shown) in variants {
-            let of_variant = match shown {
+            let of_variant: Vec<_> = match shown {
                 Shown::Model(outcomes) => {
                     self.record_model(task, (info, record), outcomes, sink)?.into_iter().collect()
                 }
                 Shown::Segments(segments) => self.record_segments(task, info, segments, sink)?,
             };
-            for slug in of_variant {
+            let of_precision = self.record_fallbacks(task, (info, record), sink)?;
+            for slug in of_variant.into_iter().chain(of_precision) {
                 if !slugs.contains(&slug) {
                     slugs.push(slug);
                 }
@@ -103,7 +107,8 @@ impl<'a> Findings<'a> {
         outcomes: Vec<RepeatedOutcome>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<String>, TargetError> {
-        let Some(lead) = record.verdict.divergences().first() else { return Ok(None) };
+        let lead = record.verdict.divergences().first().filter(|lead| !is_fallback_of_model(lead));
+        let Some(lead) = lead else { return Ok(None) };
         let signature = self.signature(info, lead);
         let slug = signature.slug();
         if let Some(known) = self.place_of(&signature) {
@@ -115,6 +120,38 @@ impl<'a> Findings<'a> {
             self.push(finding, sink);
         }
         Ok(Some(slug))
+    }
+
+    /// Records the fallbacks of the whole model.
+    fn record_fallbacks(
+        &mut self,
+        task: &Task,
+        (info, record): (&VariantInfo, &VariantRecord),
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Vec<String>, TargetError> {
+        let mut slugs = Vec::new();
+        let divergences = record.verdict.divergences();
+        for fallback in divergences.iter().filter(|one| is_fallback_of_model(one)) {
+            let signature = self.signature(info, fallback);
+            slugs.push(signature.slug());
+            if let Some(known) = self.place_of(&signature) {
+                self.record_sighting(known, info, sink)?;
+                continue;
+            }
+            let others = divergences.iter().filter(|one| *one != fallback);
+            let divergences = iter::once(fallback).chain(others).cloned().collect();
+            let finding =
+                Finding { divergences, diagnosis: Vec::new(), ..self.finding(task, info, record, signature) };
+            let opaque = OpaqueFinding { finding: &finding, interface: self.interface, task };
+            self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
+            self.push(finding, sink);
+        }
+        Ok(slugs)
+    }
+
+    /// Whether the fallback of a model is a finding already.
+    pub fn knows_fallback(&self, info: &VariantInfo, fallback: &Divergence) -> bool {
+        self.knows(&self.signature(info, fallback))
     }
 
     /// Records findings of segments of the model.
@@ -176,7 +213,9 @@ impl<'a> Findings<'a> {
             return Signature::unstable(info.variant.backend.clone(), operators.into_iter().collect());
         }
         let mutants = explanations(lead);
-        let cause = if mutants.is_empty() || lead.kind.varies() {
+        let cause = if let Some(fallback) = &lead.fallback {
+            Cause::of_fallback(fallback, mutants)
+        } else if mutants.is_empty() || lead.kind.varies() {
             Cause::Graph(operators.into_iter().collect())
         } else {
             Cause::Diagnosis(mutants)
@@ -232,6 +271,11 @@ impl<'a> Findings<'a> {
             runs: task.runs.len(),
         }
     }
+}
+
+/// Whether the layers of the whole model show that an operator runs in another precision.
+const fn is_fallback_of_model(divergence: &Divergence) -> bool {
+    divergence.fallback.is_some() && divergence.culprit.is_none()
 }
 
 /// The mutants that explain a divergence; empty if none does.

@@ -30,9 +30,6 @@ use crate::{
     worker::WorkerSettings,
 };
 
-/// What is not checked of a model with quantizers that golden does not support.
-const UNCHECKED: &str = "in which precision the model's quantized operators run is not checked, because golden does not support the whole model";
-
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let models: Vec<_> = without_recordings(&arguments.models).cloned().collect();
     models.iter().try_for_each(|path| ensure_case(path))?;
@@ -64,10 +61,6 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
             model.unknown
         );
     }
-    let unchecked = matches!(&subject, Subject::Opaque(model) if model.is_quantized()).then_some(UNCHECKED);
-    if let Some(unchecked) = unchecked {
-        warning!("{unchecked}");
-    }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let running = Running { variants, directory: &directory, settings, stop };
@@ -96,8 +89,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note!("finding {slug} does not show on these backends");
     }
     let died = died(&report);
-    let incomplete = incomplete(&report).or_else(|| unchecked.map(str::to_owned));
-    let incomplete = incomplete.filter(|_| arguments.require_complete);
+    let incomplete = incomplete(&report).filter(|_| arguments.require_complete);
     if let Some(why) = &incomplete {
         note!("--require-complete: {why}");
     }
