@@ -1,6 +1,6 @@
 //! Descriptions of a finding that every format shows in the same words.
 
-use twinfer_case::{CaseSize, Divergence, Fallback, Finding, Kind, WrongSegment};
+use twinfer_case::{CaseSize, Divergence, Finding, Kind, WrongSegment};
 
 use crate::{
     Report,
@@ -24,8 +24,8 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
     // the first divergence says in its detail how it falls back
     let beside = finding.divergences.iter().skip(1);
-    let fallbacks = beside.filter_map(|divergence| divergence.fallback.as_ref());
-    reasons.extend(fallbacks.map(|fallback| ("falls back", falls_back(fallback))));
+    let fallbacks = beside.filter(|divergence| divergence.fallback.is_some());
+    reasons.extend(fallbacks.map(|fallback| ("falls back", fallback.readable_detail())));
     reasons.extend(documented.into_iter().map(|rule| ("documented", rule)));
     let needed = finding.fewest_options.as_ref();
     reasons.extend(
@@ -67,11 +67,6 @@ fn repeats(finding: &Finding) -> Vec<String> {
         }
         several => several.iter().map(ToString::to_string).collect(),
     }
-}
-
-/// `Conv: there is no quantized kernel for it; the values are as golden allows`
-fn falls_back(fallback: &Fallback) -> String {
-    format!("{}: {}; {}", fallback.operator, fallback.reason.clause(), fallback.values.clause())
 }
 
 /// The rule that says so, with its source where the backend stated it in this run.

@@ -57,7 +57,7 @@ fn cases_in(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     }
     if path.is_file() {
         return Err(Failure::usage(format!(
-            "{} is a file, and tables, --record and --recorded are for folders of cases: check models one at a time, without these options",
+            "{} is a file: check models one at a time. Several cases at once, --record and --recorded take folders of cases",
             path.display()
         )));
     }

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use twinfer_case::{Diagnosis, Expectation, Observation, Outcome, RepeatedOutcome, Stage};
+use twinfer_case::{Diagnosis, Expectation, FallbackValues, Observation, Outcome, RepeatedOutcome, Stage};
 use twinfer_onnx::{Dim, Rule, Tensor, ValueInfo, infer_shapes};
 use twinfer_reports::{capitalized, markdown_block, markdown_code, markdown_text, meaning, shell_word};
 use twinfer_store::{MODEL, RecordedObservation, tensor_file};
@@ -63,6 +63,13 @@ fn expected(reproduction: &Reproduction) -> String {
         ),
         String::new(),
     ];
+    let lead = reproduction.finding.as_ref().and_then(|finding| finding.divergences.first());
+    if let Some(fallback) = lead.and_then(|lead| lead.fallback.as_ref())
+        && fallback.values == FallbackValues::Kept
+    {
+        let ways = "These values are right. What is expected besides is that the operator runs in the precision that the model asks for.";
+        lines.extend([ways.to_owned(), String::new()]);
+    }
     for (run, inputs) in reproduction.task.runs.iter().enumerate() {
         let Ok(evaluation) = twinfer_golden::evaluate(&reproduction.case.graph, inputs) else { continue };
         let outputs = evaluation.outputs.iter().filter_map(|reference| reference.to_tensor().ok());
@@ -105,7 +112,7 @@ fn outcomes(reproduction: &Reproduction) -> Option<String> {
 fn tensor(run: usize, index: usize, tensor: &Tensor) -> String {
     let place = format!("- run {run}, output {index}, {:?}", tensor.shape);
     if tensor.len() > SHOWN {
-        return place;
+        return format!("{place}: {} values, too many to list", tensor.len());
     }
     let values: Vec<_> = tensor.to_f64().iter().map(f64::to_string).collect();
     format!("{place}: {}", values.join(", "))
