@@ -38,13 +38,17 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
             let found = narrower.unwrap_or(found);
             self.find_others(&found, &behind, &values)?;
-            fallbacks.into_iter().for_each(|fallback| self.add_other(fallback));
+            for fallback in fallbacks {
+                self.add_other(fallback);
+            }
             return Ok(Some(found.with_behind(&behind)));
         }
         // a fallback is no reason for wrong outputs if it keeps the values
         let mut fallbacks = fallbacks.into_iter();
         let found = if self.subject.is_wrong { None } else { fallbacks.next() };
-        fallbacks.for_each(|fallback| self.add_other(fallback));
+        for fallback in fallbacks {
+            self.add_other(fallback);
+        }
         Ok(found)
     }
 
