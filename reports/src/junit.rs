@@ -228,9 +228,9 @@ fn other_cases(report: &Report, variant: &VariantSummary) -> TestCase {
     let all = Duration::from_micros(variant.micros);
     let shown = shown.map(|found| &found.slug).chain(report.known_by_name().map(|known| &known.slug));
     test.set_time(all.saturating_sub(shown.map(|slug| time_of(variant, slug)).sum()));
-    let cases = counted(variant.cases(), "case", "cases");
+    let (conforming, cases) = (count(variant.conforms), count(variant.cases()));
     let reach = remark(variant.reaches);
-    let mut lines = vec![format!("{} of {cases} conform{reach}", count(variant.conforms))];
+    let mut lines = vec![format!("{conforming} of {cases} cases conform{reach}")];
     lines.extend(remarks(report, variant));
     test.set_system_out(lines.join("\n"));
     test

@@ -9,23 +9,17 @@
 use std::collections::BTreeMap;
 
 use twinfer_case::{
-    Case, ChosenPrecision, Condition, Divergence, Effect, Expectation, Fallback, FallbackReason,
-    FallbackValues, LayerInfo, Note, Observation, Quantization, QuantizedExecution, Request, VariantInfo,
+    Case, ChosenPrecision, Condition, Divergence, Effect, Fallback, FallbackReason, FallbackValues,
+    LayerInfo, Note, Observation, Quantization, QuantizedExecution, VariantInfo,
 };
 use twinfer_onnx::{DataType, Graph, Node, Op};
 
 use crate::{Evidence, report::Report};
 
-/// What the layers of an observation show of `graph`, of which values were not compared.
-pub fn fallbacks(
-    graph: Graph,
-    request: Request,
-    info: &VariantInfo,
-    observation: &Observation,
-) -> (Vec<Divergence>, Vec<Note>) {
-    let case = Case { graph, request, runs: Vec::new(), expectation: Expectation::Valid, provenance: None };
+/// What the layers of an observation show of `case`, of which values were not compared.
+pub fn fallbacks(case: &Case, info: &VariantInfo, observation: &Observation) -> (Vec<Divergence>, Vec<Note>) {
     let evidence = Evidence {
-        case: &case,
+        case,
         variant: &info.variant,
         description: &info.description,
         references: &[],

@@ -6,6 +6,7 @@
 //! replayed.
 
 mod findings;
+mod precision;
 mod repeats;
 mod segment_finding;
 mod segment_verdict;
@@ -17,8 +18,8 @@ use std::{
 };
 
 use twinfer_case::{
-    Budget, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome, RunEnd,
-    RunInfo, Shard, Summary, Task, VariantInfo, VariantRecord,
+    Budget, Case, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome,
+    RunEnd, RunInfo, Shard, Summary, Task, VariantInfo, VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -26,7 +27,10 @@ use twinfer_segments::has_supported_part;
 use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
-use self::findings::{Findings, Shown};
+use self::{
+    findings::{Findings, Shown},
+    precision::known_nodes,
+};
 use crate::{OpaqueModel, TargetError, Targets};
 
 impl Targets {
@@ -41,7 +45,10 @@ impl Targets {
         stop: &AtomicBool,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Summary, TargetError> {
-        let graph = PartialGraph::decode(&model.model).ok().filter(has_supported_part);
+        let decoded = PartialGraph::decode(&model.model).ok();
+        let nodes = decoded.as_ref().map(|graph| known_nodes(model, graph));
+        let graph = decoded.filter(has_supported_part);
+        let parts = Parts { graph: graph.as_ref(), nodes: nodes.as_ref() };
         if self.variants.len() < 2 && graph.is_none() {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
         }
@@ -57,7 +64,7 @@ impl Targets {
                 end = RunEnd::Interrupted;
                 break;
             }
-            let record = self.compare_case((model, graph.as_ref()), index, &mut findings, sink)?;
+            let record = self.compare_case((model, parts), index, &mut findings, sink)?;
             journal.append(&record)?;
             journal.commit()?;
             summary.record(&record);
@@ -74,16 +81,20 @@ impl Targets {
     /// Compares the variants on one case, judges the segments that golden supports, and records what diverges in `findings`.
     fn compare_case(
         &self,
-        (model, graph): (&OpaqueModel, Option<&PartialGraph>),
+        (model, parts): (&OpaqueModel, Parts<'_>),
         index: usize,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
     ) -> Result<CaseRecord, TargetError> {
         let task = &model.task(index)?;
-        let (mut variants, outcomes) = self.confirmed(task, model, findings, sink)?;
+        let Confirmed { records: mut variants, outcomes, observations } =
+            self.confirmed(task, model, findings, sink)?;
         let mut shown: Vec<_> = outcomes.into_iter().map(Shown::Model).collect();
-        if let Some(graph) = graph {
+        if let Some(graph) = parts.graph {
             self.judge_segments((model, graph), task, findings, (&mut variants, &mut shown))?;
+        }
+        if let Some(nodes) = parts.nodes {
+            self.judge_precision(nodes, task, &observations, findings, &mut variants)?;
         }
         let no_reference = Note::NoReference(model.unknown.clone());
         for record in &mut variants {
@@ -113,14 +124,16 @@ impl Targets {
         model: &OpaqueModel,
         findings: &mut Findings<'_>,
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<(Vec<VariantRecord>, Vec<Vec<RepeatedOutcome>>), TargetError> {
+    ) -> Result<Confirmed, TargetError> {
         let lead = |records: &[VariantRecord]| {
             records.iter().flat_map(|record| record.verdict.divergences()).next().cloned()
         };
         let none = || vec![Vec::new(); self.variants.len()];
         let warm = self.observed(|workers| workers.observe_warm(task))?;
         let records = self.judged(model, &warm, &[]);
-        let Some(divergence) = lead(&records) else { return Ok((records, none())) };
+        let Some(divergence) = lead(&records) else {
+            return Ok(Confirmed { records, outcomes: none(), observations: warm });
+        };
         sink(&Event::Confirming { case: task.hash, divergence: divergence.clone() });
         let fresh = self.observed(|workers| workers.observe_fresh(task))?;
         let again = self.observed(|workers| workers.observe_fresh(task))?;
@@ -129,12 +142,12 @@ impl Targets {
             sink(&Event::NotConfirmed { case: task.hash, divergence });
         }
         if !findings.are_to_be_repeated(self.infos().zip(&records)) {
-            return Ok((records, none()));
+            return Ok(Confirmed { records, outcomes: none(), observations: fresh });
         }
         let repeats = self.repeat(model, task, [&fresh, &again])?;
         let settled = repeats.iter().zip(&mut records).map(|(repeats, record)| repeats.settle(model, record));
         let outcomes = settled.collect();
-        Ok((records, outcomes))
+        Ok(Confirmed { records, outcomes, observations: fresh })
     }
 
     /// What every variant does.
@@ -189,6 +202,23 @@ impl Targets {
             revisited: None,
         }
     }
+}
+
+/// What golden knows of a model.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    /// The graph, if golden supports a part of it.
+    graph: Option<&'a PartialGraph>,
+    /// Its nodes that golden knows.
+    nodes: Option<&'a Case>,
+}
+
+/// What variants did with a task, by variant.
+struct Confirmed {
+    records: Vec<VariantRecord>,
+    /// What the repeats came to.
+    outcomes: Vec<Vec<RepeatedOutcome>>,
+    observations: Vec<Observation>,
 }
 
 /// What a variant did, and did again when it was asked the same.

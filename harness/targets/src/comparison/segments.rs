@@ -2,8 +2,8 @@
 
 use std::iter;
 
-use twinfer_case::{Divergence, Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
-use twinfer_checks::{fallbacks, judge_together};
+use twinfer_case::{Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
+use twinfer_checks::judge_together;
 use twinfer_onnx::PartialGraph;
 
 use super::{
@@ -28,8 +28,7 @@ impl Targets {
         findings: &mut Findings<'_>,
         (records, shown): (&mut [VariantRecord], &mut [Shown]),
     ) -> Result<(), TargetError> {
-        let known_nodes = graph.known_nodes();
-        let (mut others, mut fallen_back) = (Vec::new(), Vec::new());
+        let mut others = Vec::new();
         let mut is_any_wrong = false;
         for (place, (workers, shown)) in self.variants.iter().zip(shown).enumerate() {
             let record = &mut records[place];
@@ -38,16 +37,6 @@ impl Targets {
             }
             let whole = record.clone();
             let observation = workers.observe_warm(task)?;
-            let of_precision = |observation: &Observation| {
-                fallbacks(known_nodes.clone(), model.request.clone(), workers.info(), observation)
-            };
-            let (mut divergences, notes) = of_precision(&observation);
-            record.notes.extend(notes);
-            if divergences.iter().any(|one| !findings.knows_fallback(workers.info(), one)) {
-                let (again, _) = of_precision(&workers.observe_fresh(task)?);
-                divergences.retain(|one| again.iter().any(|other| is_same_fallback(one, other)));
-            }
-            fallen_back.push((place, divergences));
             let mut observe = |task: &Task| workers.observe_warm(task);
             let found = judge_with(workers, (graph, task), &observation, record, LOOKED_INTO, &mut observe)?;
             if found.is_empty() {
@@ -71,9 +60,6 @@ impl Targets {
         }
         if is_any_wrong {
             self.compare_others(model, &others, records);
-        }
-        for (place, divergences) in fallen_back {
-            add_fallbacks(&mut records[place].verdict, divergences);
         }
         Ok(())
     }
@@ -108,20 +94,4 @@ impl Targets {
             };
         }
     }
-}
-
-/// Adds fallbacks of the whole model that no segment shows.
-fn add_fallbacks(verdict: &mut Verdict, mut fallbacks: Vec<Divergence>) {
-    let shown = verdict.divergences();
-    fallbacks.retain(|one| !shown.iter().any(|other| is_same_fallback(one, other)));
-    match verdict {
-        Verdict::Diverges(divergences) => divergences.extend(fallbacks),
-        _ if fallbacks.is_empty() => {}
-        _ => *verdict = Verdict::Diverges(fallbacks),
-    }
-}
-
-/// Whether both are fallbacks for the same reason.
-fn is_same_fallback(one: &Divergence, other: &Divergence) -> bool {
-    one.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
 }
