@@ -13,7 +13,10 @@ use twinfer_onnx::{
 use twinfer_prerequisites::has_python_with;
 use twinfer_tests::Outcome;
 
-use crate::twinfer;
+use crate::{
+    graphs::{image, initializer, make_relu_unknown, node, stored},
+    twinfer,
+};
 
 const CHANNELS: usize = 3;
 
@@ -527,36 +530,18 @@ fn unknown_operators_are_listed_as_not_judged() {
 /// No value lies between nodes that golden supports.
 #[test]
 fn output_that_an_unknown_operator_reads_is_judged() {
-    let value = |name: &str| ValueInfo {
-        name: name.to_owned(),
-        dtype: DataType::Float,
-        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
-    };
-    let constant = |name: &str, shape: &[usize], data: Vec<f32>| Initializer {
-        name: name.to_owned(),
-        tensor: Tensor { shape: shape.to_vec(), data: TensorData::Float(data) },
-    };
-    let node = |name: &str, op, inputs: &[&str]| Node {
-        name: name.to_owned(),
-        op,
-        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
-        outputs: vec![format!("{name}_out")],
-    };
-    let graph = Graph {
+    let constant = |name, shape: &[usize], number| initializer(name, shape, TensorData::Float(vec![number]));
+    let model = stored(&Graph {
         opset: 17,
-        inputs: vec![value("x")],
-        initializers: vec![constant("w", &[1, 1, 1, 1], vec![1.5]), constant("b", &[1], vec![0.25])],
+        inputs: vec![image("x")],
+        initializers: vec![constant("w", &[1, 1, 1, 1], 1.5), constant("b", &[1], 0.25)],
         nodes: vec![
             node("conv", Op::Conv(Conv::default()), &["x", "w", "b"]),
             node("tanh", Op::Relu, &["conv_out"]),
         ],
-        outputs: vec![value("conv_out"), value("tanh_out")],
-    };
-    let mut bytes = graph.encode();
-    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
-    bytes[place..place + 4].copy_from_slice(b"Tanh");
-    let model = tempfile::tempdir().unwrap();
-    fs::write(model.path().join("model.onnx"), bytes).unwrap();
+        outputs: vec![image("conv_out"), image("tanh_out")],
+    });
+    make_relu_unknown(&model);
     let Some(buggy) = adapter("mutated_adapter.py", "--bug bias-dropped") else { return };
     for (backend, code) in [("ort:cpu", 0), (buggy.as_str(), 1)] {
         let outcome = check(&model, backend);
@@ -578,45 +563,12 @@ fn incomplete_comparison_fails_where_a_complete_one_is_required() {
     assert_eq!(outcome.code, Some(code), "{}", outcome.shown());
 }
 
-/// Replaces the output of a model by its Tanh, which golden does not support.
-pub fn append_tanh(model: &TempDir) {
-    let path = model.path().join("model.onnx");
-    let mut graph = Graph::decode(&fs::read(&path).unwrap()).unwrap();
-    let output = graph.outputs.remove(0);
-    graph.nodes.push(Node {
-        name: "tanh".to_owned(),
-        op: Op::Relu,
-        inputs: vec![output.name.clone()],
-        outputs: vec!["tanh_out".to_owned()],
-    });
-    graph.outputs.push(ValueInfo { name: "tanh_out".to_owned(), ..output });
-    let mut bytes = graph.encode();
-    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
-    bytes[place..place + 4].copy_from_slice(b"Tanh");
-    fs::write(path, bytes).unwrap();
-}
-
 /// A convolution of the input with weights that are dequantized.
 fn with_dequantized_weights() -> TempDir {
-    let value = |name: &str| ValueInfo {
-        name: name.to_owned(),
-        dtype: DataType::Float,
-        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
-    };
-    let initializer = |name: &str, shape: &[usize], data| Initializer {
-        name: name.to_owned(),
-        tensor: Tensor { shape: shape.to_vec(), data },
-    };
-    let node = |name: &str, op, inputs: &[&str]| Node {
-        name: name.to_owned(),
-        op,
-        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
-        outputs: vec![format!("{name}_out")],
-    };
     let conv = Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() };
-    let graph = Graph {
+    stored(&Graph {
         opset: 17,
-        inputs: vec![value("x")],
+        inputs: vec![image("x")],
         initializers: vec![
             initializer("w", &[1, 1, 3, 3], TensorData::Int8((1..=9).collect())),
             initializer("scale", &[], TensorData::Float(vec![0.5])),
@@ -625,11 +577,8 @@ fn with_dequantized_weights() -> TempDir {
             node("dequantize", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
             node("conv", Op::Conv(conv), &["x", "dequantize_out"]),
         ],
-        outputs: vec![value("conv_out")],
-    };
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
-    folder
+        outputs: vec![image("conv_out")],
+    })
 }
 
 #[test]

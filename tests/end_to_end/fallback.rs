@@ -6,38 +6,21 @@ use std::{
 };
 
 use tempfile::TempDir;
-use twinfer_onnx::{
-    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, TensorData,
-    ValueInfo,
-};
+use twinfer_onnx::{Conv, DequantizeLinear, Graph, Op, QuantizeLinear, TensorData};
 use twinfer_tests::Outcome;
 
 use crate::{
-    culprit::{adapter, append_tanh, with_bugs},
+    culprit::{adapter, with_bugs},
+    graphs::{image, initializer, make_relu_unknown, node, stored},
     twinfer,
 };
 
 /// A quantized convolution, then two of floats, the first with a bias.
 fn model() -> TempDir {
-    let value = |name: &str| ValueInfo {
-        name: name.to_owned(),
-        dtype: DataType::Float,
-        shape: Some([1, 1, 4, 4].map(Dim::Fixed).to_vec()),
-    };
-    let initializer = |name: &str, shape: &[usize], data| Initializer {
-        name: name.to_owned(),
-        tensor: Tensor { shape: shape.to_vec(), data },
-    };
-    let node = |name: &str, op, inputs: &[&str]| Node {
-        name: name.to_owned(),
-        op,
-        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
-        outputs: vec![format!("{name}_out")],
-    };
     let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
-    let graph = Graph {
+    stored(&Graph {
         opset: 17,
-        inputs: vec![value("x")],
+        inputs: vec![image("x")],
         initializers: vec![
             initializer("scale", &[], TensorData::Float(vec![0.5])),
             initializer("zero", &[], TensorData::Int8(vec![0])),
@@ -57,11 +40,8 @@ fn model() -> TempDir {
             node("float", conv(), &["quantized_out", "v", "bias"]),
             node("last", conv(), &["float_out", "v"]),
         ],
-        outputs: vec![value("last_out")],
-    };
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("model.onnx"), graph.encode()).unwrap();
-    folder
+        outputs: vec![image("last_out")],
+    })
 }
 
 fn check(model: &TempDir, backend: &str, known: Option<&Path>) -> Outcome {
@@ -141,7 +121,12 @@ fn fallback_hides_no_unexplained_error_of_another_node() {
 #[test]
 fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
     let model = model();
-    append_tanh(&model);
+    let path = model.path().join("model.onnx");
+    let mut graph = Graph::decode(&fs::read(&path).unwrap()).unwrap();
+    graph.nodes.push(node("tanh", Op::Relu, &["last_out"]));
+    graph.outputs = vec![image("tanh_out")];
+    fs::write(path, graph.encode()).unwrap();
+    make_relu_unknown(&model);
     for (bug, new) in [("bias-dropped@none", 1), ("bias-dropped@float", 2)] {
         let Some(backend) = with_bugs(&model, &format!("{bug} --on-floats")) else { return };
         let outcome = check(&model, &backend, None);

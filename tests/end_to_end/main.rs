@@ -14,6 +14,7 @@ mod external_data;
 mod fallback;
 mod foreign_text;
 mod fuzz;
+mod graphs;
 mod known;
 mod ladder;
 mod libraries;

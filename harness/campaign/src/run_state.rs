@@ -228,6 +228,7 @@ fn push_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
 
 /// Whether `other` is a fallback that is not why values are wrong, and none of `divergences` is the same one.
 fn is_besides(other: &Divergence, divergences: &[Divergence]) -> bool {
-    let Some(fallback) = other.fallback.as_ref().filter(|_| !other.concerns_values()) else { return false };
-    !divergences.iter().filter_map(|one| one.fallback.as_ref()).any(|one| one.is_like(fallback))
+    other.fallback.is_some()
+        && !other.concerns_values()
+        && !divergences.iter().any(|one| one.is_same_fallback(other))
 }

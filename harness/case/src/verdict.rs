@@ -115,6 +115,11 @@ impl Divergence {
         (self.stage, &self.detail, &self.fallback) == (other.stage, &other.detail, &other.fallback)
     }
 
+    /// Whether both are fallbacks, and [the same bug](Fallback::is_like).
+    pub fn is_same_fallback(&self, other: &Self) -> bool {
+        self.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
+    }
+
     /// A divergence without diagnosis, fallback, rule or culprit.
     pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self {

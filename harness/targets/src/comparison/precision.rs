@@ -36,7 +36,7 @@ impl Targets {
             record.notes.extend(notes);
             if divergences.iter().any(|one| !findings.knows_fallback(workers.info(), one)) {
                 let (again, _) = fallbacks(nodes, workers.info(), &workers.observe_fresh(task)?);
-                divergences.retain(|one| again.iter().any(|other| is_same_fallback(one, other)));
+                divergences.retain(|one| again.iter().any(|other| one.is_same_fallback(other)));
             }
             add(&mut record.verdict, divergences);
         }
@@ -47,15 +47,10 @@ impl Targets {
 /// Adds fallbacks of the whole model that no segment shows.
 fn add(verdict: &mut Verdict, mut fallbacks: Vec<Divergence>) {
     let shown = verdict.divergences();
-    fallbacks.retain(|one| !shown.iter().any(|other| is_same_fallback(one, other)));
+    fallbacks.retain(|one| !shown.iter().any(|other| one.is_same_fallback(other)));
     match verdict {
         Verdict::Diverges(divergences) => divergences.extend(fallbacks),
         _ if fallbacks.is_empty() => {}
         _ => *verdict = Verdict::Diverges(fallbacks),
     }
-}
-
-/// Whether both are fallbacks for the same reason.
-fn is_same_fallback(one: &Divergence, other: &Divergence) -> bool {
-    one.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
 }

@@ -5,6 +5,7 @@ use std::iter;
 use twinfer_case::{Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
 use twinfer_checks::judge_together;
 use twinfer_onnx::PartialGraph;
+use twinfer_segments::Found;
 
 use super::{
     answer,
@@ -39,7 +40,7 @@ impl Targets {
             let observation = workers.observe_warm(task)?;
             let mut observe = |task: &Task| workers.observe_warm(task);
             let found = judge_with(workers, (graph, task), &observation, record, LOOKED_INTO, &mut observe)?;
-            if found.is_empty() {
+            if found.iter().all(Found::keeps_values) {
                 others.push((place, observation));
             } else {
                 is_any_wrong = true;

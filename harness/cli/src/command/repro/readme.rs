@@ -67,8 +67,8 @@ fn expected(reproduction: &Reproduction) -> String {
     if let Some(fallback) = lead.and_then(|lead| lead.fallback.as_ref())
         && fallback.values == FallbackValues::Kept
     {
-        let ways = "These values are right. What is expected besides is that the operator runs in the precision that the model asks for.";
-        lines.extend([ways.to_owned(), String::new()]);
+        let besides = "The observed values are right. The operator is expected to run in the precision that the model asks for.";
+        lines.extend([besides.to_owned(), String::new()]);
     }
     for (run, inputs) in reproduction.task.runs.iter().enumerate() {
         let Ok(evaluation) = twinfer_golden::evaluate(&reproduction.case.graph, inputs) else { continue };
