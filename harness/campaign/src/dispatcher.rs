@@ -7,6 +7,7 @@ mod undecided;
 
 use std::{
     collections::BTreeMap,
+    mem,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -296,18 +297,32 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         waiting.map(|case| case.open_record(variants)).try_for_each(|record| self.state.record_open(record))
     }
 
-    /// Decides every suspect of a case; false if one has to be investigated first.
+    /// Decides every suspect of a case; false if some have to be investigated first.
     fn resolve(&mut self, case: &mut JudgedCase, patience: Patience) -> Result<bool, CampaignError> {
-        while let Some(suspect) = case.suspects.first().cloned() {
+        let mut waiting: Vec<Arc<Suspect>> = Vec::new();
+        for suspect in mem::take(&mut case.suspects) {
+            if self.comes_after(&suspect, &waiting) {
+                waiting.push(suspect);
+                continue;
+            }
             let info = self.variants[suspect.variant].info();
             match self.resolve_suspect(&suspect, case.shown_below(&suspect), patience)? {
                 Some(resolution) => self.state.enter(resolution, (&suspect, info), case),
                 None if patience == Patience::TimeIsUp => case.leave_open(&info.variant),
-                None => return Ok(false),
+                None => waiting.push(suspect),
             }
-            case.suspects.remove(0);
         }
-        Ok(true)
+        case.suspects = waiting;
+        Ok(case.suspects.is_empty())
+    }
+
+    /// Whether a suspect is decided only after those of its case that are `waiting`: with a budget of cases after any, and with a budget of
+    /// time after what it may only repeat.
+    fn comes_after(&self, suspect: &Suspect, waiting: &[Arc<Suspect>]) -> bool {
+        match self.admission.options().budget {
+            Budget::Cases(_) => !waiting.is_empty(),
+            Budget::Seconds(_) => waiting.iter().any(|lower| suspect.repeats(lower)),
+        }
     }
 
     /// What a suspect turns out to be; `None` if it has to be investigated first, or if there is no time for that.

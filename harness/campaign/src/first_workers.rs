@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use twinfer_case::{Description, DeviceUse, TrustedVariant, Variant};
+use twinfer_case::{Description, DeviceUse, PoisonPattern, TrustedVariant, Variant};
 use twinfer_workers::{
     Capacity, DevicePools, HostContext, SpareRequest, WorkerError, WorkerProcess, start_all,
 };
@@ -12,6 +12,8 @@ use crate::{
 
 /// One in this many of the busy workers that devices allow is probably wanted by a variant once its first worker has run a case.
 const EXPECTED_SHARE: usize = 2;
+/// How many workers repeat a case: a fresh one, and one with each filling.
+const REPEATING: usize = 1 + PoisonPattern::ALL.len();
 /// About the memory of a worker that builds engines, which is not measured before one has run a case.
 const EXPECTED_BYTES: u64 = 4 << 30;
 
@@ -84,20 +86,21 @@ fn start_executors(
     Ok(joined.map(|(first, others)| first.into_iter().chain(others).collect()).collect())
 }
 
-/// Has spares started, of variants whose workers are known to start slowly and to share their device, for the executors that they will
-/// get next, until the requests are dropped.
+/// Has spares started, of variants whose workers are known to start slowly and to share their device, until the requests are dropped: for the
+/// executors that they will get next, and for the repeats of the first case that diverges.
 fn request_early(pools: &[Arc<DevicePools>], options: &Options, capacity: Capacity) -> Vec<SpareRequest> {
     if options.scaling != Scaling::AsNeeded {
         return Vec::new();
     }
     let slow: Vec<_> = pools.iter().filter(|pools| pools.variant().is_at_lowest_level()).collect();
     let workers: usize = slow.iter().map(|pools| pools.pools().len()).sum();
+    let fitting = fitting(capacity) / workers.max(1);
     let requests = slow.iter().flat_map(|pools| {
-        let expected = expected_executors(pools, capacity).min(fitting(capacity) / workers.max(1));
-        pools.pools().iter().map(move |pool| {
-            pool.expect_slow_start();
-            pool.request_spares(expected)
-        })
+        let expected = expected_executors(pools, capacity).min(fitting);
+        pools.pools().iter().for_each(|pool| pool.expect_slow_start());
+        let of_executors = pools.pools().iter().map(move |pool| pool.request_spares(expected));
+        let of_repeats = if fitting >= 2 * REPEATING { pools.request_first_repeats() } else { Vec::new() };
+        of_executors.chain(of_repeats)
     });
     requests.collect()
 }
@@ -163,7 +166,7 @@ mod tests {
     #[test]
     fn workers_that_are_known_to_start_slowly_start_early_as_memory_allows() {
         let plenty = 1 << 40;
-        assert_eq!(requested("trt,level=0,version=8.6", plenty), (6, true));
+        assert_eq!(requested("trt,level=0,version=8.6", plenty), (6 + REPEATING, true));
         assert_eq!(requested("trt,level=0,version=8.6", 9 << 30), (2, true));
         assert_eq!(requested("trt,version=8.6", plenty), (0, false), "it may need its device alone");
         assert_eq!(requested("ort:cuda", plenty), (0, false));

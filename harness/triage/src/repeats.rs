@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use tracing::debug;
 use twinfer_case::{
     Circumstance, EncodedCase, Kind, Observation, Outcome, PoisonPattern, RepeatedOutcome, VariantInfo,
 };
@@ -76,6 +77,12 @@ impl Repeater<'_> {
             self.add(case, None, runs, &mut repeats);
             self.run_filled(case, FILLED, &mut repeats)?;
             if !repeats.are_alike() {
+                let hash = case.encoded.task.hash.to_string();
+                debug!(
+                    hash,
+                    outcomes_agree = repeats.agree(),
+                    "repeats differ, so another fresh worker runs the case"
+                );
                 let runs = self.observe(case, None, &[], 1)?;
                 self.add(case, None, runs, &mut repeats);
             }

@@ -2,14 +2,14 @@ pub mod activity;
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
 
-use twinfer_case::{Description, DeviceUse, Event, Task, TrustedVariant, Variant};
+use twinfer_case::{Description, DeviceUse, Event, MemoryMode, PoisonPattern, Task, TrustedVariant, Variant};
 
 use self::activity::Activity;
 use crate::{
@@ -19,7 +19,11 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     memory,
-    pool::{WorkerPool, spares::SparePolicy, trial::Trial},
+    pool::{
+        WorkerPool,
+        spares::{SparePolicy, SpareRequest},
+        trial::Trial,
+    },
     process::{Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines},
     semaphore::Priority,
     stage_times::StageTimes,
@@ -37,6 +41,8 @@ pub struct DevicePools {
     /// How long cases take in the workers of executors and in warm ones.
     times: Arc<StageTimes>,
     executors_yield: bool,
+    /// Pools on the same devices whose workers start with other memory, once they are needed.
+    with_memory: Mutex<Vec<(WorkerMemory, Arc<Self>)>>,
 }
 
 /// How the workers of every variant of a campaign are started.
@@ -89,14 +95,39 @@ impl DevicePools {
             activity: Arc::default(),
             times: Arc::default(),
             executors_yield: false,
+            with_memory: Mutex::default(),
         }
     }
 
-    /// Pools on the same devices whose workers start with other `memory`.
+    /// Pools on the same devices whose workers start with other `memory`; the same ones each time.
     #[must_use]
-    pub fn with_memory(&self, memory: WorkerMemory) -> Self {
-        let pools = self.pools.iter().map(|pool| Arc::new(pool.with_memory(memory)));
-        Self { executors_yield: self.executors_yield, ..Self::of(pools.collect()) }
+    pub fn with_memory(&self, memory: WorkerMemory) -> Arc<Self> {
+        let mut pools = self.with_memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, there)) = pools.iter().find(|(other, _)| *other == memory) {
+            return Arc::clone(there);
+        }
+        let of_each = self.pools.iter().map(|pool| Arc::new(pool.with_memory(memory)));
+        let added = Self { executors_yield: self.executors_yield, ..Self::of(of_each.collect()) };
+        let added = Arc::new(added);
+        pools.push((memory, Arc::clone(&added)));
+        added
+    }
+
+    /// The pools whose workers confirm what the workers of these show: they leave memory untouched where these keep it.
+    #[must_use]
+    pub fn confirming(self: &Arc<Self>) -> Arc<Self> {
+        if self.variant().memory() == Some(MemoryMode::Keep) {
+            self.with_memory(WorkerMemory::Untouched)
+        } else {
+            Arc::clone(self)
+        }
+    }
+
+    /// Starts the workers that the repeats of a first case will need, one fresh and one with each filling, if workers take long to start.
+    pub fn request_first_repeats(self: &Arc<Self>) -> Vec<SpareRequest> {
+        let confirming = self.confirming();
+        let filled = PoisonPattern::ALL.map(|pattern| confirming.with_memory(WorkerMemory::Filled(pattern)));
+        [confirming].into_iter().chain(filled).map(|pools| pools.next().request_spares(1)).collect()
     }
 
     /// Whether no worker starts on any device.
@@ -186,8 +217,8 @@ impl DevicePools {
     }
 
     /// Takes a worker for a single case that has run nothing, on any device.
-    pub fn take(&self) -> Result<WorkerProcess, WorkerError> {
-        self.on_any(|pool| pool.take(Priority::Needed))
+    pub fn take(&self, priority: Priority) -> Result<WorkerProcess, WorkerError> {
+        self.on_any(|pool| pool.take(priority))
     }
 
     /// Runs `task` in fresh workers until the result is the case's own doing: a case that ends its workers on one device has to end

@@ -125,11 +125,11 @@ impl WorkerPool {
         &self.health
     }
 
-    /// Takes a worker that has run nothing: a spare, also one that is still starting if no other thread waits for it, or one that is
-    /// started now.
+    /// Takes a worker that has run nothing: a spare, also one that is still starting if no other thread has a better claim to it, or one
+    /// that is started now.
     pub fn take(self: &Arc<Self>, priority: Priority) -> Result<WorkerProcess, WorkerError> {
         let begun = Instant::now();
-        let spare = self.spares.take();
+        let spare = self.spares.take(priority);
         let is_spare = spare.is_some();
         let worker = spare.map_or_else(|| self.start(priority), Ok)?;
         debug!(
@@ -310,7 +310,7 @@ impl WorkerPool {
 
     /// Takes the first worker of a starting executor. If none starts, the executor does not count any more.
     pub fn take_first(self: &Arc<Self>) -> Result<WorkerProcess, WorkerError> {
-        let worker = self.take(Priority::Executor);
+        let worker = self.take(Priority::Added);
         self.starting_executors.fetch_sub(1, Ordering::Relaxed);
         if worker.is_err() {
             self.executors.fetch_sub(1, Ordering::Relaxed);

@@ -40,15 +40,22 @@ const EARLY_SPARES: usize = 2;
 /// A wait that is long enough to be logged.
 pub const LONG_WAIT: Duration = Duration::from_millis(100);
 
-/// How urgently a permit is needed, the most urgent first.
+/// How urgently a permit or a worker is needed, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// An executor waits, and with it the cases of a campaign.
     Executor,
     /// A single case waits: one that is investigated, or that runs on a rung.
     Needed,
+    /// An executor or a worker of a rung is to be added, which only makes cases more.
+    Added,
     /// For a spare, which starts only while no other thread waits.
     Spare,
+}
+
+impl Priority {
+    /// Every one, the most urgent first.
+    const ALL: [Self; 4] = [Self::Executor, Self::Needed, Self::Added, Self::Spare];
 }
 
 /// The right to proceed; released when dropped.
@@ -65,7 +72,7 @@ struct State {
     /// Whether permits are kept for executors.
     favors_executors: bool,
     /// By priority.
-    queues: [Queue; 3],
+    queues: [Queue; Priority::ALL.len()],
 }
 
 /// The threads of one priority.
@@ -99,18 +106,26 @@ impl State {
         &mut self.queues[priority as usize]
     }
 
+    /// Whether no thread of this priority may have one more permit, even if there is one.
+    fn is_full(&self, priority: Priority) -> bool {
+        match priority {
+            Priority::Executor | Priority::Added => false,
+            Priority::Needed => {
+                self.favors_executors && self.queues[priority as usize].taken >= self.most_needed
+            }
+            Priority::Spare => self.taken() >= self.most_with_spares(),
+        }
+    }
+
     /// Whether the `number`th thread of this priority has to wait.
     fn is_blocked(&self, priority: Priority, number: u64) -> bool {
-        let (more_urgent, queue) = (&self.queues[..priority as usize], &self.queues[priority as usize]);
-        let is_full = match priority {
-            Priority::Executor => false,
-            Priority::Needed => self.favors_executors && queue.taken >= self.most_needed,
-            Priority::Spare => self.taken() >= self.most_with_spares(),
+        let comes_first = |other: &Priority| {
+            *other < priority && self.queues[*other as usize].waiting() > 0 && !self.is_full(*other)
         };
-        is_full
+        self.is_full(priority)
             || self.taken() >= self.permits
-            || queue.admitted < number
-            || more_urgent.iter().any(|queue| queue.waiting() > 0)
+            || self.queues[priority as usize].admitted < number
+            || Priority::ALL.iter().any(comes_first)
     }
 }
 
@@ -153,17 +168,27 @@ impl Semaphore {
         let found = self.wait(priority);
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
-            let [executors, needed, spares] = found.map(|queue| queue.taken);
+            let [executors, needed, added, spares] = found.map(|queue| queue.taken);
             let ahead: u64 = found[..=priority as usize].iter().map(|queue| queue.waiting()).sum();
             let (semaphore, millis) = (self.name, waited.as_millis() as u64);
             // who had the permits, and how many came first, when the wait began
-            debug!(semaphore, ?priority, millis, executors, needed, spares, ahead, "waited for a permit");
+            debug!(
+                semaphore,
+                ?priority,
+                millis,
+                executors,
+                needed,
+                added,
+                spares,
+                ahead,
+                "waited for a permit"
+            );
         }
         Permit { semaphore: self, priority }
     }
 
     /// Waits for a permit, and returns the queues as they were before.
-    fn wait(&self, priority: Priority) -> [Queue; 3] {
+    fn wait(&self, priority: Priority) -> [Queue; Priority::ALL.len()] {
         let mut state = self.state();
         let found = state.queues;
         let number = state.queue(priority).arrived;
@@ -230,7 +255,7 @@ mod tests {
         let (sender, order) = mpsc::channel();
         let permit = semaphore.acquire(Priority::Needed);
         thread::scope(|scope| {
-            for (waiting, priority) in (1..).zip([Priority::Spare, Priority::Needed, Priority::Executor]) {
+            for (waiting, priority) in (1..).zip(Priority::ALL.into_iter().rev()) {
                 let (semaphore, sender) = (&semaphore, sender.clone());
                 scope.spawn(move || {
                     let permit = semaphore.acquire(priority);
@@ -242,7 +267,7 @@ mod tests {
             drop(permit);
         });
         let order: Vec<_> = order.try_iter().collect();
-        assert_eq!(order, [Priority::Executor, Priority::Needed, Priority::Spare]);
+        assert_eq!(order, Priority::ALL);
     }
 
     #[test]
@@ -257,6 +282,20 @@ mod tests {
             assert_eq!(semaphore.state().taken(), 4);
             drop(executors);
             assert_eq!(semaphore.state().queues[Priority::Needed as usize].waiting(), 1);
+            semaphore.stop_favoring_executors();
+            third.join().expect("it proceeds once no case runs");
+        });
+    }
+
+    #[test]
+    fn added_executors_wait_only_for_single_cases_that_may_proceed() {
+        let semaphore = Semaphore::new("test", 4);
+        semaphore.favor_executors();
+        let _single = [Priority::Needed; 2].map(|priority| semaphore.acquire(priority));
+        thread::scope(|scope| {
+            let third = scope.spawn(|| drop(semaphore.acquire(Priority::Needed)));
+            until_waiting(&semaphore, 1);
+            drop(semaphore.acquire(Priority::Added));
             semaphore.stop_favoring_executors();
             third.join().expect("it proceeds once no case runs");
         });

@@ -57,7 +57,7 @@ impl SequentialWorkers {
         let _busy = busy.acquire(Priority::Needed);
         let mut worker = match idle {
             Some(worker) => worker,
-            None => Worker { process: pools.take()?, recent: RecentCases::default() },
+            None => Worker { process: pools.take(Priority::Added)?, recent: RecentCases::default() },
         };
         turn.started();
         let since = Instant::now();

@@ -8,9 +8,7 @@ use std::{
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{
-    DeviceUse, EncodedCase, MemoryMode, Observation, Outcome, PoisonPattern, Stage, Task, VariantInfo,
-};
+use twinfer_case::{DeviceUse, EncodedCase, Observation, Outcome, PoisonPattern, Stage, Task, VariantInfo};
 
 use crate::{
     device_pools::DevicePools,
@@ -60,7 +58,7 @@ pub struct TriageWorkers {
 #[derive(Default)]
 struct FilledWorkers {
     /// Set once a worker is needed.
-    pools: OnceLock<DevicePools>,
+    pools: OnceLock<Arc<DevicePools>>,
     /// Set once none starts although one starts without a filling.
     are_refused: OnceLock<()>,
     /// Workers that have run cases.
@@ -124,10 +122,10 @@ impl TriageWorkers {
     /// Has cases confirmed in workers that leave memory untouched, if those that screen cases keep it.
     #[must_use]
     pub fn confirming_without_kept_memory(self) -> Self {
-        if self.info.variant.memory() != Some(MemoryMode::Keep) {
+        let pools = self.pools.confirming();
+        if Arc::ptr_eq(&pools, &self.pools) {
             return self;
         }
-        let pools = Arc::new(self.pools.with_memory(WorkerMemory::Untouched));
         let info = VariantInfo { variant: pools.variant().clone(), ..self.info.clone() };
         Self { confirming: Some((info, pools)), ..self }
     }
@@ -337,7 +335,7 @@ impl TriageWorkers {
         let _busy = self.busy.acquire(Priority::Needed);
         let idle = self.warm.pop();
         let is_new = idle.is_none();
-        let mut worker = idle.map_or_else(|| self.pools.take(), Ok)?;
+        let mut worker = idle.map_or_else(|| self.pools.take(Priority::Needed), Ok)?;
         worker.watch(self.pools.watch());
         self.log_wait(begun, "triage waited for a warm worker");
         let warmed_up = if is_new { observe(&mut worker, task).map(drop) } else { Ok(()) };

@@ -8,6 +8,7 @@ use crate::{
     device::Device,
     idle::{KeepsIdle, dispensability, is_on},
     process::{SLOW_START, WorkerProcess},
+    semaphore::Priority,
 };
 
 /// How many spares a pool keeps.
@@ -40,11 +41,31 @@ struct State {
     starting: usize,
     /// Spares among `starting` whose process has been spawned, or is about to be.
     spawned: usize,
-    /// Threads that wait for a spawned spare.
-    awaited: usize,
+    /// Threads that want a spare, the most urgent first and otherwise in the order in which they came.
+    takers: Vec<Taker>,
+    /// How many of them have come so far.
+    arrived: u64,
     requested: usize,
     /// How long the last worker took to start.
     start_time: Duration,
+}
+
+/// A thread that wants a spare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Taker {
+    priority: Priority,
+    number: u64,
+}
+
+/// What becomes of a thread that wants a spare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prospect {
+    /// One is ready for it.
+    Ready,
+    /// One is starting for it.
+    Starting,
+    /// There are not enough for it.
+    None,
 }
 
 /// A spare that is starting; threads that wait for it are notified when this is dropped.
@@ -71,18 +92,20 @@ impl Spares {
         self.policy
     }
 
-    /// Takes a spare that is ready, or waits for one that is spawned and that no other thread waits for. `None` if there is neither,
-    /// or the awaited one did not start.
-    pub fn take(&self) -> Option<WorkerProcess> {
+    /// Takes a spare that is ready, or waits for one that is spawned. `None` if more urgent threads, or as urgent ones that came first, want all
+    /// that there are, or if the one to wait for did not start.
+    pub fn take(&self, priority: Priority) -> Option<WorkerProcess> {
         let mut state = self.state();
-        if !state.ready.is_empty() || state.awaited >= state.spawned {
-            return state.take_ready();
-        }
-        state.awaited += 1;
-        let is_coming = |state: &mut State| state.ready.is_empty() && state.awaited <= state.spawned;
-        state = self.changed.wait_while(state, is_coming).unwrap_or_else(PoisonError::into_inner);
-        state.awaited -= 1;
-        state.take_ready()
+        let taker = state.add_taker(priority);
+        // a less urgent one may have waited for the same spare
+        self.changed.notify_all();
+        let waits = |state: &mut State| state.prospect(taker) == Prospect::Starting;
+        state = self.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        let worker = if state.prospect(taker) == Prospect::Ready { state.take_ready() } else { None };
+        state.takers.retain(|other| *other != taker);
+        drop(state);
+        self.changed.notify_all();
+        worker
     }
 
     /// Raises the number of spares to keep.
@@ -118,6 +141,23 @@ impl Spares {
 }
 
 impl State {
+    fn add_taker(&mut self, priority: Priority) -> Taker {
+        let taker = Taker { priority, number: self.arrived };
+        self.arrived += 1;
+        let place = self.takers.partition_point(|other| *other < taker);
+        self.takers.insert(place, taker);
+        taker
+    }
+
+    fn prospect(&self, taker: Taker) -> Prospect {
+        let ahead = self.takers.iter().filter(|other| **other < taker).count();
+        match ahead {
+            ahead if ahead < self.ready.len() => Prospect::Ready,
+            ahead if ahead < self.ready.len() + self.spawned => Prospect::Starting,
+            _ => Prospect::None,
+        }
+    }
+
     fn take_ready(&mut self) -> Option<WorkerProcess> {
         self.ready.pop_front().map(|(_, worker)| worker)
     }
@@ -182,6 +222,8 @@ impl Drop for SpareRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::thread::{self, JoinHandle};
+
     use super::*;
 
     const POLICY: SparePolicy = SparePolicy { least: 1, most: 3 };
@@ -212,19 +254,40 @@ mod tests {
         assert_eq!(started(&spares), POLICY.least);
     }
 
+    /// Takes a spare in a thread of its own, and returns once it waits; the thread says whether it got none.
+    fn taken_in_thread(spares: &Arc<Spares>, priority: Priority) -> JoinHandle<bool> {
+        let (taker, before) = (Arc::clone(spares), spares.state().arrived);
+        let thread = thread::spawn(move || taker.take(priority).is_none());
+        while spares.state().arrived == before {
+            thread::yield_now();
+        }
+        thread
+    }
+
     #[test]
     fn taking_a_spare_that_does_not_start_returns_none() {
         let spares = Arc::new(Spares::new(POLICY));
-        assert!(spares.take().is_none(), "none is starting");
+        let take = || spares.take(Priority::Needed);
+        assert!(take().is_none(), "none is starting");
         let mut starting = spares.begin_start().unwrap();
-        assert!(spares.take().is_none(), "its process is not spawned");
+        assert!(take().is_none(), "its process is not spawned");
         starting.spawn();
-        let taker = Arc::clone(&spares);
-        let taken = std::thread::spawn(move || taker.take().is_none());
-        while spares.state().awaited == 0 {
-            std::thread::yield_now();
-        }
+        let taken = taken_in_thread(&spares, Priority::Needed);
         drop(starting);
         assert!(taken.join().unwrap());
+    }
+
+    #[test]
+    fn a_spare_that_is_starting_goes_to_the_most_urgent_thread() {
+        let spares = Arc::new(Spares::new(POLICY));
+        let mut starting = spares.begin_start().unwrap();
+        starting.spawn();
+        let added = taken_in_thread(&spares, Priority::Added);
+        let needed = taken_in_thread(&spares, Priority::Needed);
+        assert!(added.join().unwrap(), "another one wants it more urgently");
+        assert!(spares.take(Priority::Needed).is_none(), "one as urgent came first");
+        assert!(!needed.is_finished(), "it waits for the spare");
+        drop(starting);
+        assert!(needed.join().unwrap());
     }
 }
