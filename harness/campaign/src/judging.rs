@@ -136,7 +136,8 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the case at `index` belongs to a sample of one in `every`.
+/// Whether the case at `index` belongs to a sample of one in `every`. The first case does not unless all do: at the start of a campaign, fresh
+/// workers are needed for the first findings.
 const fn is_sampled(index: u64, every: u64) -> bool {
-    every > 0 && index.is_multiple_of(every)
+    every > 0 && (index + 1).is_multiple_of(every)
 }

@@ -47,7 +47,7 @@ pub enum Priority {
     Executor,
     /// A single case waits: one that is investigated, or that runs on a rung.
     Needed,
-    /// An executor or a worker of a rung is to be added, which only makes cases more.
+    /// An executor, a worker of a rung, or a second warm worker is to be added: more runs at once.
     Added,
     /// For a spare, which starts only while no other thread waits.
     Spare,

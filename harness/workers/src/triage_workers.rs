@@ -335,7 +335,7 @@ impl TriageWorkers {
         let _busy = self.busy.acquire(Priority::Needed);
         let idle = self.warm.pop();
         let is_new = idle.is_none();
-        let mut worker = idle.map_or_else(|| self.pools.take(Priority::Needed), Ok)?;
+        let mut worker = idle.map_or_else(|| self.pools.take(self.priority_of_warm()), Ok)?;
         worker.watch(self.pools.watch());
         self.log_wait(begun, "triage waited for a warm worker");
         let warmed_up = if is_new { observe(&mut worker, task).map(drop) } else { Ok(()) };
@@ -374,6 +374,12 @@ impl TriageWorkers {
             Err((_, loss)) if loss.is_from_outside() => Ok(None),
             Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
         }
+    }
+
+    /// How urgently a warm worker is needed: without a second one, cases only run one after the other.
+    fn priority_of_warm(&self) -> Priority {
+        let (taken, _) = self.warm_permits.taken_and_awaited();
+        if taken > 1 { Priority::Added } else { Priority::Needed }
     }
 
     fn log_wait(&self, begun: Instant, what: &str) {
