@@ -118,8 +118,8 @@ fn fallback_hides_no_unexplained_error_of_another_node() {
     }
 }
 
-#[test]
-fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
+/// The same with an operator at the end that golden does not support.
+fn model_with_tanh() -> TempDir {
     let model = model();
     let path = model.path().join("model.onnx");
     let mut graph = Graph::decode(&fs::read(&path).unwrap()).unwrap();
@@ -127,6 +127,33 @@ fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
     graph.outputs = vec![image("tanh_out")];
     fs::write(path, graph.encode()).unwrap();
     make_relu_unknown(&model);
+    model
+}
+
+/// Only another backend shows that the unknown operator is wrong, since a third one with a wrong segment is compared with none. Where a backend
+/// returns no values inside, a segment that runs as a model of its own shows the fallback.
+#[test]
+fn backend_with_a_fallback_is_still_compared_with_others() {
+    let model = model_with_tanh();
+    let Some(wrong) = adapter("mutated_adapter.py", "--bug negated@float") else { return };
+    for inside in ["", " --outputs-only"] {
+        let bugs = format!("--bug negated@tanh --on-floats{inside}");
+        let fallen_back = adapter("mutated_adapter.py", &bugs).unwrap();
+        for others in [format!("{fallen_back},ort:cpu"), format!("ort:cpu,{fallen_back}")] {
+            let outcome = check(&model, &format!("{wrong},{others}"), None);
+            assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+            let journal = fs::read_to_string(model.path().join("run/journal.jsonl")).unwrap();
+            for kind in ["precision-fallback", "disagree"] {
+                assert!(journal.contains(&format!(r#""kind":"{kind}""#)), "{others}: {journal}");
+                assert!(outcome.stdout.contains(&format!("      {kind}: ")), "{others}: {}", outcome.shown());
+            }
+        }
+    }
+}
+
+#[test]
+fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
+    let model = model_with_tanh();
     for (bug, new) in [("bias-dropped@none", 1), ("bias-dropped@float", 2)] {
         let Some(backend) = with_bugs(&model, &format!("{bug} --on-floats")) else { return };
         let outcome = check(&model, &backend, None);

@@ -29,6 +29,10 @@ pub fn conclude(judgement: &mut Judgement, info: &VariantInfo, examination: &Exa
                     }
                 }
             }
+            // a segment that only falls back is not why variants disagree
+            Verdict::Diverges(divergences) if found.keeps_values() => {
+                divergences.extend(of_segment(info, found));
+            }
             verdict => *verdict = Verdict::Diverges(of_segment(info, found).collect()),
         }
     } else if counts.judged > 0 && is_settled(&judgement.verdict, counts) {

@@ -89,7 +89,7 @@ impl Targets {
         let task = &model.task(index)?;
         let Confirmed { records: mut variants, outcomes, observations } =
             self.confirmed(task, model, findings, sink)?;
-        let mut shown: Vec<_> = outcomes.into_iter().map(Shown::Model).collect();
+        let mut shown: Vec<_> = outcomes.into_iter().map(Shown::of_model).collect();
         if let Some(graph) = parts.graph {
             self.judge_segments((model, graph), task, findings, (&mut variants, &mut shown))?;
         }

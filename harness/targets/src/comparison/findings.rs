@@ -18,11 +18,18 @@ use super::segment_finding::SegmentFinding;
 use crate::TargetError;
 
 /// What a variant shows on a case, besides its verdict.
-pub enum Shown {
+pub struct Shown {
     /// What the repeats of the model came to; nothing if it was not repeated.
-    Model(Vec<RepeatedOutcome>),
-    /// Segments that are wrong as models of their own, for different reasons.
-    Segments(Vec<SegmentFinding>),
+    pub outcomes: Vec<RepeatedOutcome>,
+    /// Segments that are wrong, or fall back, as models of their own, for different reasons.
+    pub segments: Vec<SegmentFinding>,
+}
+
+impl Shown {
+    /// No segments, and what the repeats of the model came to.
+    pub const fn of_model(outcomes: Vec<RepeatedOutcome>) -> Self {
+        Self { outcomes, segments: Vec::new() }
+    }
 }
 
 /// The findings of a comparison, in order of discovery.
@@ -83,14 +90,20 @@ impl<'a> Findings<'a> {
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
         for ((info, record), shown) in variants {
-            let of_variant: Vec<_> = match shown {
-                Shown::Model(outcomes) => {
-                    self.record_model(task, (info, record), outcomes, sink)?.into_iter().collect()
-                }
-                Shown::Segments(segments) => self.record_segments(task, info, segments, sink)?,
-            };
+            let Shown { outcomes, segments } = shown;
+            let is_of_segment = |one: &Divergence| !segments.is_empty() && one.culprit.is_some();
+            let mut of_model = record
+                .verdict
+                .divergences()
+                .iter()
+                .filter(|one| !is_fallback_of_model(one) && !is_of_segment(one));
+            let lead = of_model.next();
+            let of_segments = self.record_segments(task, info, segments, sink)?;
+            let of_model = lead
+                .map(|lead| self.record_model(task, (info, record), (lead, outcomes), sink))
+                .transpose()?;
             let of_precision = self.record_fallbacks(task, (info, record), sink)?;
-            for slug in of_variant.into_iter().chain(of_precision) {
+            for slug in of_segments.into_iter().chain(of_model).chain(of_precision) {
                 if !slugs.contains(&slug) {
                     slugs.push(slug);
                 }
@@ -99,27 +112,28 @@ impl<'a> Findings<'a> {
         Ok(slugs)
     }
 
-    /// Records the finding that the verdict on the whole model shows, if it diverges.
+    /// Records the finding that a divergence of the whole model is, with what its repeats came to.
     fn record_model(
         &mut self,
         task: &Task,
         (info, record): (&VariantInfo, &VariantRecord),
-        outcomes: Vec<RepeatedOutcome>,
+        (lead, outcomes): (&Divergence, Vec<RepeatedOutcome>),
         sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<String>, TargetError> {
-        let lead = record.verdict.divergences().first().filter(|lead| !is_fallback_of_model(lead));
-        let Some(lead) = lead else { return Ok(None) };
+    ) -> Result<String, TargetError> {
         let signature = self.signature(info, lead);
         let slug = signature.slug();
         if let Some(known) = self.place_of(&signature) {
             self.record_sighting(known, info, sink)?;
         } else {
-            let finding = Finding { outcomes, ..self.finding(task, info, record, signature) };
+            let others = record.verdict.divergences().iter().filter(|one| *one != lead);
+            let divergences = iter::once(lead).chain(others).cloned().collect();
+            let diagnosis = explanations(lead);
+            let finding = Finding { outcomes, divergences, diagnosis, ..self.finding(task, info, signature) };
             let opaque = OpaqueFinding { finding: &finding, interface: self.interface, task };
             self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
             self.push(finding, sink);
         }
-        Ok(Some(slug))
+        Ok(slug)
     }
 
     /// Records the fallbacks of the whole model.
@@ -140,8 +154,7 @@ impl<'a> Findings<'a> {
             }
             let others = divergences.iter().filter(|one| *one != fallback);
             let divergences = iter::once(fallback).chain(others).cloned().collect();
-            let finding =
-                Finding { divergences, diagnosis: Vec::new(), ..self.finding(task, info, record, signature) };
+            let finding = Finding { divergences, ..self.finding(task, info, signature) };
             let opaque = OpaqueFinding { finding: &finding, interface: self.interface, task };
             self.folder.add(&finding, |folder| write_opaque_finding(folder, opaque))?;
             self.push(finding, sink);
@@ -229,22 +242,17 @@ impl<'a> Findings<'a> {
         }
     }
 
-    fn finding(
-        &self,
-        task: &Task,
-        info: &VariantInfo,
-        record: &VariantRecord,
-        signature: Signature,
-    ) -> Finding {
+    /// A finding of the whole model, without its divergences.
+    fn finding(&self, task: &Task, info: &VariantInfo, signature: Signature) -> Finding {
         let size = self.size(task);
         Finding {
             format: FINDING_FORMAT,
             kind: signature.kind,
             stage: signature.stage,
             signature,
-            diagnosis: record.verdict.divergences().first().map(explanations).unwrap_or_default(),
+            diagnosis: Vec::new(),
             graph: self.interface.operators.join("; "),
-            divergences: record.verdict.divergences().to_vec(),
+            divergences: Vec::new(),
             seen_in: vec![sighting(info)],
             only_poisoned: info.variant.is_poisoned(),
             only_inside: false,

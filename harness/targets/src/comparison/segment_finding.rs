@@ -17,12 +17,12 @@ pub struct SegmentFinding {
 
 impl SegmentFinding {
     /// The finding that `found` is. Unless its signature `is_known`, it is repeated like that of any other case, and the first divergence of
-    /// `record` becomes what the repeats show it to be. `None` if the segment does not diverge.
+    /// `record`, if that is one of segments, becomes what the repeats show it to be. `None` if the segment does not diverge.
     pub fn of(
         found: Found,
         workers: &TriageWorkers,
         is_known: impl FnOnce(&Signature) -> bool,
-        record: &mut VariantRecord,
+        record: Option<&mut VariantRecord>,
     ) -> Result<Option<Self>, TargetError> {
         let evaluated = found.into_case();
         let Some(lead) = evaluated.divergences().first() else { return Ok(None) };
@@ -32,7 +32,9 @@ impl SegmentFinding {
         if !is_known(&diverging.symptom.signature(workers.info(), &evaluated.encoded)) {
             let repeater = Repeater { workers, cancellation: &Cancellation::default() };
             if let Some(repeats) = repeater.repeat(&diverging, &[], Vec::new())? {
-                reclassify(record, |_| repeats.recurrence());
+                if let Some(record) = record {
+                    reclassify(record, |_| repeats.recurrence());
+                }
                 (diverging, outcomes) = (repeats.settle(diverging), repeats.outcomes());
             }
         }

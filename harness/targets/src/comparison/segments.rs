@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use twinfer_case::{Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
+use twinfer_case::{Divergence, Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
 use twinfer_checks::judge_together;
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::Found;
@@ -45,19 +45,21 @@ impl Targets {
             } else {
                 is_any_wrong = true;
             }
+            let Some(first) = found.first() else { continue };
             let is_lead = record.verdict.divergences().first().is_some_and(|lead| lead.culprit.is_some());
-            let Some(first) = found.first().filter(|_| is_lead) else { continue };
-            *shown = if first.stands_alone {
-                let mut segments = Vec::new();
+            let stands_alone = first.stands_alone;
+            if is_lead {
+                shown.outcomes = Vec::new();
+            }
+            if stands_alone {
                 for found in found {
-                    segments.extend(SegmentFinding::of(found, workers, |one| findings.knows(one), record)?);
+                    let lead = Some(&mut *record).filter(|_| is_lead);
+                    let segment = SegmentFinding::of(found, workers, |one| findings.knows(one), lead)?;
+                    shown.segments.extend(segment);
                 }
-                Shown::Segments(segments)
-            } else if findings.are_to_be_repeated(iter::once((workers.info(), &*record))) {
-                Shown::Model(repeat_inside(workers, graph, task, &whole)?.settle(model, record))
-            } else {
-                Shown::Model(Vec::new())
-            };
+            } else if is_lead && findings.are_to_be_repeated(iter::once((workers.info(), &*record))) {
+                shown.outcomes = repeat_inside(workers, graph, task, &whole)?.settle(model, record);
+            }
         }
         if is_any_wrong {
             self.compare_others(model, &others, records);
@@ -79,20 +81,27 @@ impl Targets {
             .collect();
         let judged = judge_together(&answers, model.question(&sources));
         for ((place, _), judged) in others.iter().zip(judged) {
-            let record = &mut records[*place];
-            let Verdict::Diverges(divergences) = &mut record.verdict else { continue };
-            divergences.retain(|divergence| divergence.kind != Kind::Disagree);
-            if !divergences.is_empty() {
-                continue;
-            }
-            let is_judged = |note: &Note| matches!(note, Note::Segments(_));
-            record.verdict = match judged.verdict {
-                // as without another variant
-                Verdict::Unspecified(_) | Verdict::NoReference(_) if record.notes.iter().any(is_judged) => {
-                    Verdict::Conforms
-                }
-                verdict => verdict,
-            };
+            compared_again(&mut records[*place], judged.verdict);
         }
     }
+}
+
+/// Replaces how a variant disagrees with others by how it disagrees with those of which no segment is wrong.
+fn compared_again(record: &mut VariantRecord, again: Verdict) {
+    let (before, now) = (record.verdict.divergences(), again.divergences());
+    if before.is_empty() && now.is_empty() {
+        return;
+    }
+    let disagrees = |divergence: &&Divergence| divergence.kind == Kind::Disagree;
+    let others = before.iter().filter(|one| !disagrees(one));
+    let divergences: Vec<_> = others.chain(now.iter().filter(disagrees)).cloned().collect();
+    let is_judged = |note: &Note| matches!(note, Note::Segments(_));
+    record.verdict = match again {
+        _ if !divergences.is_empty() => Verdict::Diverges(divergences),
+        // as without another variant
+        Verdict::Unspecified(_) | Verdict::NoReference(_) if record.notes.iter().any(is_judged) => {
+            Verdict::Conforms
+        }
+        again => again,
+    };
 }
