@@ -32,6 +32,7 @@ pub(crate) fn render(report: &Report, run: Option<&RunFolder>) -> String {
     document.add_test_suites(ending::sentence(report).map(|early| ended_early(&early)));
     document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));
     document.add_test_suites(uncompared::doubted(report).map(|doubted| doubts(report, &doubted)));
+    document.add_test_suites(report.incomplete.as_deref().map(incomplete));
     document.add_test_suites((!report.issues.is_empty()).then(|| issues(report)));
     if let Some(started) = started(report) {
         document.test_suites.iter_mut().for_each(|suite| _ = suite.set_timestamp(started));
@@ -125,6 +126,15 @@ fn ended_early(sentence: &str) -> TestSuite {
     status.set_message(sentence);
     let mut suite = TestSuite::new("run");
     suite.add_test_case(of_run("all cases ran", status));
+    suite
+}
+
+/// A failed test for a comparison that had to be complete, and is not.
+fn incomplete(why: &str) -> TestSuite {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(why);
+    let mut suite = TestSuite::new("complete");
+    suite.add_test_case(of_run("the comparison is complete", status));
     suite
 }
 

@@ -27,6 +27,9 @@ pub struct Report {
     /// Why known findings may hide others, one sentence for each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
+    /// Why the comparison is incomplete, if it had to be complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// Known issues of the project with their state after this campaign.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<ListedIssue>,
@@ -134,6 +137,7 @@ impl Default for Report {
             run: None,
             summary: Summary::default(),
             findings: Vec::new(),
+            incomplete: None,
             issues: Vec::new(),
             lost: Vec::new(),
             outgrown: Vec::new(),

@@ -23,6 +23,15 @@ pub(crate) fn unseen_in_segments(variant: &VariantSummary) -> String {
     format!("{} in outputs of at most {}, at {node}", below(*blindness), Magnitude(blindness.largest))
 }
 
+/// Whether any value conforms in some elements, as far as the comparison goes furthest: that of segments if there are any.
+pub(crate) fn has_open_elements(variant: &VariantSummary) -> bool {
+    let blindest = match variant.segments {
+        0 => variant.blindest,
+        _ => variant.blindest_segment.as_ref().map(|segment| segment.blindness),
+    };
+    blindest.is_some_and(|blindness| blindness.below.is_none())
+}
+
 fn below(blindness: Blindness) -> String {
     match blindness.below {
         Some(below) => format!("errors below {}", Magnitude(below)),

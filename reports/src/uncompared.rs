@@ -5,6 +5,7 @@ use twinfer_case::{Kind, Reach, VariantSummary};
 use crate::{
     Report,
     numbers::{count, counted, truncated},
+    segments,
     styled::Styled,
 };
 
@@ -27,8 +28,8 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
     (!caveats.is_empty()).then(|| caveats.join("; "))
 }
 
-/// Why the comparison of a model is incomplete; `None` if every backend executed it on all inputs, and every node was compared with golden or with
-/// another backend.
+/// Why the comparison of a model is incomplete; `None` if every backend executed it on all inputs, and every node was compared with golden, in all
+/// elements, or with another backend.
 #[must_use]
 pub fn incomplete(report: &Report) -> Option<String> {
     let in_part = || only_with_each_other(report).or_else(|| partly(report));
@@ -36,6 +37,13 @@ pub fn incomplete(report: &Report) -> Option<String> {
         .or_else(|| not_executed(report))
         .or_else(|| not_all_cases(report))
         .or_else(|| in_part().filter(|_| !are_compared_with_each_other(report)))
+        .or_else(|| not_all_elements(report))
+}
+
+/// Such as `any value conforms in some elements on ort:cpu`.
+fn not_all_elements(report: &Report) -> Option<String> {
+    let variant = executing(report).find(|variant| segments::has_open_elements(variant))?;
+    Some(format!("any value conforms in some elements on {}", variant.variant))
 }
 
 /// Such as `2 of 8 cases were not compared on ort:cpu`.

@@ -8,7 +8,8 @@ use std::{
 use tempfile::TempDir;
 use twinfer_case::{Finding, RepeatedOutcome};
 use twinfer_onnx::{
-    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo,
+    Conv, DataType, DequantizeLinear, Dim, Graph, Initializer, Node, Op, QuantizeLinear, Tensor, TensorData,
+    ValueInfo,
 };
 use twinfer_prerequisites::has_python_with;
 use twinfer_tests::Outcome;
@@ -555,12 +556,33 @@ fn incomplete_comparison_fails_where_a_complete_one_is_required() {
     for (activation, backends, code) in
         [("Relu", "ort:cpu", 0), ("Tanh", "ort:cpu", 4), ("Tanh", "ort:cpu,opt=off,ort:cpu,opt=all", 0)]
     {
-        let outcome = check_knowing(&chain(activation), backends, &["--require-complete"]);
+        let outcome =
+            check_knowing(&chain(activation), backends, &["--require-complete", "--format", "junit"]);
         assert_eq!(outcome.code, Some(code), "{activation} {backends}: {}", outcome.shown());
+        let fails = outcome.stdout.contains("<failure");
+        assert_eq!(fails, code == 4, "{activation} {backends}: {}", outcome.shown());
     }
+    let outcome = check_knowing(&with_scale_of_0(), "ort:cpu", &["--require-complete"]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("any value conforms in some elements on ort:cpu"), "{}", outcome.shown());
     let outcome = check_knowing(&chain("Relu"), "ort:cpu,trt-rtx", &["--require-complete"]);
     let code = if outcome.stdout.contains("built, not executed") { 4 } else { 0 };
     assert_eq!(outcome.code, Some(code), "{}", outcome.shown());
+}
+
+/// A quantizer with two channels, of which one has a scale of 0, so that ONNX leaves its values open.
+fn with_scale_of_0() -> TempDir {
+    let of_two_channels = |name: &str, dtype| ValueInfo::over_runs(name, dtype, &[&[1, 2, 4, 4]]).unwrap();
+    stored(&Graph {
+        opset: 17,
+        inputs: vec![of_two_channels("x", DataType::Float)],
+        initializers: vec![
+            initializer("scale", &[2], TensorData::Float(vec![0.5, 0.0])),
+            initializer("zero", &[2], TensorData::Int8(vec![0, 0])),
+        ],
+        nodes: vec![node("quantize", Op::QuantizeLinear(QuantizeLinear::default()), &["x", "scale", "zero"])],
+        outputs: vec![of_two_channels("quantize_out", DataType::Int8)],
+    })
 }
 
 /// A convolution of the input with weights that are dequantized.

@@ -74,6 +74,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         Subject::Opaque(opaque) => campaign::compare(&opaque, &known, running)?,
     };
     report.advice = advice.on(&report.summary);
+    report.incomplete = incomplete(&report).filter(|_| arguments.require_complete);
     let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
     write(&arguments.format.render(&report));
     match page {
@@ -89,12 +90,12 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note!("finding {slug} does not show on these backends");
     }
     let died = died(&report);
-    let incomplete = incomplete(&report).filter(|_| arguments.require_complete);
-    if let Some(why) = &incomplete {
+    let incomplete = report.incomplete.as_ref().map(|why| {
         note!("--require-complete: {why}");
-    }
+        Exit::NothingCompared
+    });
     Ok(match Exit::of_campaign(&report) {
-        Exit::Conforms => died.or(incomplete.map(|_| Exit::NothingCompared)).unwrap_or(Exit::Conforms),
+        Exit::Conforms => died.or(incomplete).unwrap_or(Exit::Conforms),
         exit => exit,
     })
 }
