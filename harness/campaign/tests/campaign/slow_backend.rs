@@ -9,7 +9,9 @@ use std::{
 };
 
 use twinfer_campaign::{Campaign, CaseSource};
-use twinfer_case::{BackendError, Budget, Case, CaseRecord, Distribution, Event, Kind, Outcome, Verdict};
+use twinfer_case::{
+    BackendError, Budget, Case, CaseRecord, Distribution, Event, Kind, Outcome, TrustedVariant, Verdict,
+};
 use twinfer_generators::Family;
 use twinfer_store::{Records, RunDirectory, Start};
 
@@ -18,7 +20,7 @@ use crate::{
         role::{Role, SLOW_CASE, SLOW_START},
         shared_folder::QUICK,
     },
-    setup::against,
+    setup::{actor, against},
 };
 
 const CASES: u64 = 1000;
@@ -118,6 +120,34 @@ fn finding_is_known_while_an_earlier_case_is_investigated() {
     Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
     assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == Kind::WrongShape), "{kinds:?}");
     assert!(!decided.contains(&0), "{decided:?}");
+}
+
+/// With a budget of time, what one backend shows does not wait until it is known what another one shows on the same case.
+#[test]
+fn finding_is_known_while_another_one_of_its_case_is_investigated() {
+    let mut campaign = against(Role::HangsOnRepeatOrMisshapes, 0);
+    let quick = actor(Role::IgnoresBias);
+    campaign.options.variants.push(TrustedVariant::vouch(quick.parse().unwrap()));
+    let stream = Family::Conv.stream(Distribution::Baseline, 3);
+    let has_bias = |case: &Case| case.graph.nodes.iter().any(|node| node.inputs.len() > 2);
+    let case = (0..).map(|index| stream.case(index)).find(has_bias).unwrap();
+    campaign.options.source = Some(Arc::new(move |_| case.clone()));
+    campaign.options.budget = Budget::Seconds(120);
+    campaign.options.minimize = false;
+    campaign.options.experiments = false;
+    campaign.options.investigations = NonZeroUsize::new(16).unwrap();
+    campaign.options.deadlines.execute = Duration::from_mins(10);
+    campaign.options.repeat_every = u64::MAX;
+    let (stop, mut found) = (Arc::clone(&campaign.options.stop), Vec::new());
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let sink: &mut dyn FnMut(&Event) = &mut |event| {
+        if let Event::FindingRecorded { finding, new: true, .. } = event {
+            found.extend(finding.seen_in.iter().map(|seen| seen.variant.to_string()));
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
+    assert_eq!(found, [quick]);
 }
 
 /// Cases on which `role` diverges, in this order: refusals with different errors, then wrong values; last of all one that conforms.
