@@ -4,7 +4,7 @@
 use std::iter;
 
 use twinfer_case::{Circumstance, Observation, PoisonPattern, Task};
-use twinfer_workers::{TriageWorkers, WorkerError};
+use twinfer_workers::{FreshWorker, TriageWorkers, WorkerError};
 
 use crate::{
     TriageError,
@@ -28,12 +28,11 @@ impl Repeater<'_> {
             if self.cancellation.is_canceled() {
                 return Ok(None);
             }
-            let Some(observation) = observe(self.workers, circumstance, &case.encoded.task)? else {
-                continue;
-            };
+            let mut round = Round::new(self.workers, circumstance);
+            let Some(observation) = round.observe(&case.encoded.task)? else { continue };
             let info = self.workers.confirming_info();
             let mut evaluated = case.with(info, observation);
-            let mut again = |task: &Task| observe_again(self.workers, circumstance, task);
+            let mut again = |task: &Task| round.observe_again(task);
             Scrutiny::Rounded.examine(info, &mut evaluated, &mut again)?;
             repeats.push(circumstance, evaluated);
         }
@@ -48,30 +47,41 @@ pub fn circumstances(fresh: usize, warm: usize, filled: usize) -> impl Iterator<
     without.chain(with_filling)
 }
 
-/// What a variant does in a worker of the `circumstance`, with memory filled in one that may have run other tasks; `None` if no worker
-/// starts with memory filled.
-pub fn observe(
-    workers: &TriageWorkers,
+/// A *round*: the tasks that judge one case, each in a worker of the same circumstance. In a fresh round, one worker runs them all, and had
+/// run nothing before.
+pub struct Round<'a> {
+    workers: &'a TriageWorkers,
     circumstance: Circumstance,
-    task: &Task,
-) -> Result<Option<Observation>, WorkerError> {
-    let filled = |pattern| {
-        let mut runs = workers.repeat_filled(pattern, task, 1)?;
-        Ok(runs.pop().map(|run| run.observation))
-    };
-    match circumstance {
-        Circumstance::Fresh => workers.observe_fresh(task).map(Some),
-        Circumstance::Warm | Circumstance::Campaign => workers.observe_warm(task).map(Some),
-        Circumstance::FilledNan => filled(PoisonPattern::Nan),
-        Circumstance::FilledLarge => filled(PoisonPattern::Large),
-    }
+    fresh: FreshWorker<'a>,
 }
 
-/// As [`observe`], in a fresh worker if no worker starts with memory filled.
-pub fn observe_again(
-    workers: &TriageWorkers,
-    circumstance: Circumstance,
-    task: &Task,
-) -> Result<Observation, WorkerError> {
-    observe(workers, circumstance, task)?.map_or_else(|| workers.observe_fresh(task), Ok)
+impl<'a> Round<'a> {
+    /// A round in `workers`.
+    pub const fn new(workers: &'a TriageWorkers, circumstance: Circumstance) -> Self {
+        Self { workers, circumstance, fresh: workers.fresh() }
+    }
+
+    /// What a variant does with a task; `None` if no worker starts with memory filled. Such a worker may have run other tasks.
+    pub fn observe(&mut self, task: &Task) -> Result<Option<Observation>, WorkerError> {
+        match self.circumstance {
+            Circumstance::Fresh => self.fresh.observe(task).map(Some),
+            Circumstance::Warm | Circumstance::Campaign => self.workers.observe_warm(task).map(Some),
+            Circumstance::FilledNan => self.observe_filled(PoisonPattern::Nan, task),
+            Circumstance::FilledLarge => self.observe_filled(PoisonPattern::Large, task),
+        }
+    }
+
+    /// As [`observe`](Self::observe), in a fresh worker if no worker starts with memory filled.
+    pub fn observe_again(&mut self, task: &Task) -> Result<Observation, WorkerError> {
+        self.observe(task)?.map_or_else(|| self.workers.observe_fresh(task), Ok)
+    }
+
+    fn observe_filled(
+        &self,
+        pattern: PoisonPattern,
+        task: &Task,
+    ) -> Result<Option<Observation>, WorkerError> {
+        let mut runs = self.workers.repeat_filled(pattern, task, 1)?;
+        Ok(runs.pop().map(|run| run.observation))
+    }
 }

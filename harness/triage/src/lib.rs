@@ -85,7 +85,7 @@ pub use finding::{finding, sighting};
 pub use findings::Findings;
 pub use hangs::{FEWEST_HANGS, RanCase, hang_conditions, predicted_hang};
 pub use identity::{Identity, is_same_bug, may_be_same_finding};
-pub use inside::{circumstances, observe, observe_again};
+pub use inside::{Round, circumstances};
 pub use investigation::Investigator;
 pub use matching::Matching;
 pub use minimal_case::MinimalCase;

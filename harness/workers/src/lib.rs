@@ -72,5 +72,5 @@ pub use process::{
 pub use round_trip::RoundTrip;
 pub use semaphore::Semaphore;
 pub use sequential::SequentialRun;
-pub use triage_workers::{Lease, RepeatedRun, TriageWorkers};
+pub use triage_workers::{FreshWorker, Lease, RepeatedRun, TriageWorkers};
 pub use work_item::{Observed, WorkItem};

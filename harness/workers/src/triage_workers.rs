@@ -73,6 +73,13 @@ pub struct RepeatedRun {
     pub is_warm: bool,
 }
 
+/// A worker that had run nothing before the tasks that it is given here, and that [confirms](TriageWorkers::confirming_info). It starts with
+/// the first of them.
+pub struct FreshWorker<'a> {
+    workers: &'a TriageWorkers,
+    process: Option<WorkerProcess>,
+}
+
 /// A minimization's share of the limit; returned when dropped.
 pub struct Lease<'a>(&'a AtomicUsize);
 
@@ -214,6 +221,11 @@ impl TriageWorkers {
             self.keep_warm(trial.survivor);
         }
         Ok(trial.observation)
+    }
+
+    /// A worker for several tasks that belong together.
+    pub const fn fresh(&self) -> FreshWorker<'_> {
+        FreshWorker { workers: self, process: None }
     }
 
     /// Runs a case `times` times in one worker that has run `history` and nothing else. A worker that a run ends is replaced; a
@@ -486,6 +498,30 @@ fn runs_elsewhere(
         pool.health().record_failure();
     }
     Ok(observation)
+}
+
+impl FreshWorker<'_> {
+    /// Runs a task. One that ends the worker runs again in another one that has run nothing, and what happens there counts.
+    pub fn observe(&mut self, task: &Task) -> Result<Observation, WorkerError> {
+        let _busy = self.workers.busy.acquire(Priority::Needed);
+        if let Some(mut process) = self.process.take()
+            && let Ok(observation) = observe(&mut process, task)
+        {
+            self.process = Some(process).filter(|process| !process.is_spent());
+            return Ok(observation);
+        }
+        let trial = self.workers.confirming_pools().try_fresh(task, None)?;
+        self.process = trial.survivor;
+        Ok(trial.observation)
+    }
+}
+
+impl Drop for FreshWorker<'_> {
+    fn drop(&mut self) {
+        if self.workers.confirming.is_none() {
+            self.workers.keep_warm(self.process.take());
+        }
+    }
 }
 
 impl Drop for Lease<'_> {

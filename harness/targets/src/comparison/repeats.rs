@@ -3,7 +3,7 @@ use twinfer_case::{
 };
 use twinfer_checks::outputs_agree;
 use twinfer_onnx::PartialGraph;
-use twinfer_triage::{Recurrence, Repeat, circumstances, classify, observe, observe_again};
+use twinfer_triage::{Recurrence, Repeat, Round, circumstances, classify};
 use twinfer_workers::TriageWorkers;
 
 use super::segment_verdict::judge_with;
@@ -17,10 +17,10 @@ const FILLED: usize = 2;
 /// What a variant came to each time a diverging case was repeated; nothing if it was not.
 #[derive(Default)]
 pub struct Repeats {
-    rounds: Vec<Round>,
+    rounds: Vec<Repeated>,
 }
 
-struct Round {
+struct Repeated {
     circumstance: Circumstance,
     observation: Observation,
     outcome: CaseOutcome,
@@ -49,7 +49,7 @@ impl Targets {
             add(Circumstance::Fresh, round.to_vec());
         }
         for circumstance in circumstances(0, warm, filled) {
-            let runs = self.variants.iter().map(|workers| observe(workers, circumstance, task));
+            let runs = self.variants.iter().map(|workers| Round::new(workers, circumstance).observe(task));
             if let Some(observations) = runs.collect::<Result<Option<_>, _>>()? {
                 add(circumstance, observations);
             }
@@ -69,9 +69,10 @@ pub fn repeat_inside(
 ) -> Result<Repeats, TargetError> {
     let mut repeats = Repeats::default();
     for circumstance in circumstances(FRESH, WARM, FILLED) {
-        let Some(observation) = observe(workers, circumstance, task)? else { continue };
+        let mut round = Round::new(workers, circumstance);
+        let Some(observation) = round.observe(task)? else { continue };
         let mut record = record.clone();
-        let mut again = |task: &Task| observe_again(workers, circumstance, task);
+        let mut again = |task: &Task| round.observe_again(task);
         if observation.outcome == Outcome::Ok {
             judge_with(workers, (graph, task), &observation, &mut record, 0, &mut again)?;
         }
@@ -93,7 +94,7 @@ pub fn reclassify(record: &mut VariantRecord, recurrence: impl FnOnce(Kind) -> R
 impl Repeats {
     fn add(&mut self, circumstance: Circumstance, observation: Observation, verdict: &Verdict) {
         let outcome = CaseOutcome::of(&observation, verdict.divergences());
-        self.rounds.push(Round { circumstance, observation, outcome });
+        self.rounds.push(Repeated { circumstance, observation, outcome });
     }
 
     /// Makes the first divergence of `record`, the verdict on the case, what the repeats show it to be, and returns what they came to, with
@@ -105,10 +106,10 @@ impl Repeats {
 
     fn runs(&self, model: &OpaqueModel) -> Vec<Repeat> {
         let sources = model.output_sources();
-        let is_like = |one: &Round, other: &Round| {
+        let is_like = |one: &Repeated, other: &Repeated| {
             one.outcome == other.outcome && outputs_agree(&one.observation, &other.observation, &sources)
         };
-        let run = |(number, round): (usize, &Round)| Repeat {
+        let run = |(number, round): (usize, &Repeated)| Repeat {
             circumstance: round.circumstance,
             outcome: round.outcome.clone(),
             mutants: Vec::new(),
