@@ -7,10 +7,11 @@ use twinfer_triggers::DescribedNode;
 
 use crate::{
     classes::weighted_operators,
-    identity::{Identity, is_alike, known_parts},
+    identity::Identity,
     matching::Matching,
     minimal_case::MinimalCase,
     provisional::Provisional,
+    resemblance::{is_alike, known_parts},
     triage_result::Reduced,
 };
 

@@ -7,7 +7,7 @@ use twinfer_case::{CaseRecord, Cause, Finding, Shown};
 
 use crate::{
     classes::SEVERAL_RUNS,
-    identity::{is_alike, known_parts},
+    resemblance::{is_alike, known_parts},
 };
 
 /// Where a model is wrong: the names of nodes, of which one suffices.

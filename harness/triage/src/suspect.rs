@@ -5,8 +5,8 @@ use twinfer_checks::{Evaluated, Judgement, Oracle, references};
 
 use crate::{
     TriageError,
-    identity::may_repeat_on_rung,
     provisional::Provisional,
+    resemblance::may_repeat_on_rung,
     scrutiny::{Triageable, Whole},
     symptom::Symptom,
 };
