@@ -1,37 +1,41 @@
+mod filled;
+mod fresh_worker;
+mod repeated;
+
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Instant,
 };
 
 use tracing::{debug, warn};
-use twinfer_case::{DeviceUse, EncodedCase, Observation, Outcome, PoisonPattern, Stage, Task, VariantInfo};
+use twinfer_case::{DeviceUse, EncodedCase, Observation, PoisonPattern, Task, VariantInfo};
 
+use self::{
+    filled::FilledWorkers,
+    repeated::{repeat, take_after},
+};
+pub use self::{fresh_worker::FreshWorker, repeated::RepeatedRun};
 use crate::{
     device_pools::DevicePools,
     error::WorkerError,
     idle::IdleWorkers,
     loss::Loss,
     pool::{
-        ATTEMPTS, WorkerPool,
+        WorkerPool,
         spares::SpareRequest,
         trial::{lost, observe},
     },
     process::WorkerProcess,
     semaphore::{LONG_WAIT, Priority, Semaphore},
     sequential::{SequentialRun, SequentialWorkers},
-    turns::WorkersInTurn,
-    worker_memory::WorkerMemory,
 };
 
 /// The most workers per device that triage keeps busy: each takes seconds to start, and memory of the device.
 const LIMIT_PER_DEVICE: usize = 4;
-
-/// The most idle workers with memory filled with one pattern: few cases need them, and each takes a place on its device.
-const MOST_FILLED: usize = 2;
 
 /// The workers that serve one variant besides those of executors: fresh ones, warm ones, and those of a rung.
 pub struct TriageWorkers {
@@ -52,32 +56,6 @@ pub struct TriageWorkers {
     warm_permits: Semaphore,
     /// Bounds the busy workers by the backend's use of devices.
     busy: Arc<Semaphore>,
-}
-
-/// Workers with memory filled with one pattern.
-#[derive(Default)]
-struct FilledWorkers {
-    /// Set once a worker is needed.
-    pools: OnceLock<Arc<DevicePools>>,
-    /// Set once none starts although one starts without a filling.
-    are_refused: OnceLock<()>,
-    /// Workers that have run cases.
-    warm: WorkersInTurn,
-}
-
-/// One run of a case that is [repeated](TriageWorkers::repeat).
-pub struct RepeatedRun {
-    /// What the variant did with the case.
-    pub observation: Observation,
-    /// Whether the worker had run a case before.
-    pub is_warm: bool,
-}
-
-/// A worker that had run nothing before the tasks that it is given here, and that [confirms](TriageWorkers::confirming_info). It starts with
-/// the first of them.
-pub struct FreshWorker<'a> {
-    workers: &'a TriageWorkers,
-    process: Option<WorkerProcess>,
 }
 
 /// A minimization's share of the limit; returned when dropped.
@@ -170,25 +148,6 @@ impl TriageWorkers {
         self.confirming.as_ref().map_or(&self.pools, |(_, pools)| pools)
     }
 
-    const fn filled(&self, pattern: PoisonPattern) -> &FilledWorkers {
-        let [nan, large] = &self.filled;
-        match pattern {
-            PoisonPattern::Nan => nan,
-            PoisonPattern::Large => large,
-        }
-    }
-
-    fn filled_pools(&self, pattern: PoisonPattern) -> &DevicePools {
-        let uses_cuda = self.info.variant.backend.loads_cuda_runtime();
-        // without a device that executes, a backend only builds, in memory of the host
-        let memory = if uses_cuda && self.info.description.reaches == Stage::Execute {
-            WorkerMemory::Filled(pattern)
-        } else {
-            WorkerMemory::HostFilled(pattern)
-        };
-        self.filled(pattern).pools.get_or_init(|| self.confirming_pools().with_memory(memory))
-    }
-
     /// Starts the workers that repeats of a case will need, if they take long to start: so many fresh ones, and one with each filling.
     pub fn request_repeats(&self, fresh: usize) -> Vec<SpareRequest> {
         let is_needed = |pattern: &PoisonPattern| self.filled(*pattern).warm.is_empty();
@@ -221,11 +180,6 @@ impl TriageWorkers {
             self.keep_warm(trial.survivor);
         }
         Ok(trial.observation)
-    }
-
-    /// A worker for several tasks that belong together.
-    pub const fn fresh(&self) -> FreshWorker<'_> {
-        FreshWorker { workers: self, process: None }
     }
 
     /// Runs a case `times` times in one worker that has run `history` and nothing else. A worker that a run ends is replaced; a
@@ -267,61 +221,11 @@ impl TriageWorkers {
             }
             Ok((runs, survivor)) => {
                 if let Some(pattern) = filling {
-                    self.keep(self.filled(pattern).warm.idle(), MOST_FILLED, survivor);
+                    self.keep_filled(pattern, survivor);
                 }
                 Ok(runs)
             }
         }
-    }
-
-    /// Whether no worker starts with this filling although one starts without.
-    ///
-    /// If none starts without either, that is an error: what prevents it is no property of the filling, and a case that was not repeated may
-    /// not count as one that was.
-    fn only_fillings_are_refused(&self, filling: Option<PoisonPattern>) -> Result<bool, WorkerError> {
-        let Some(pattern) = filling.filter(|pattern| self.filled_pools(*pattern).are_given_up()) else {
-            return Ok(false);
-        };
-        let are_refused = &self.filled(pattern).are_refused;
-        if are_refused.get().is_none() {
-            take(self.confirming_pools())?;
-            are_refused.get_or_init(|| ());
-        }
-        Ok(true)
-    }
-
-    /// Runs a case `times` times in a worker with memory filled, one that has run others if there is one; in a new one if the case ends
-    /// that.
-    ///
-    /// Gives fewer runs, or none, if no worker starts with memory filled.
-    pub fn repeat_filled(
-        &self,
-        pattern: PoisonPattern,
-        task: &Task,
-        times: usize,
-    ) -> Result<Vec<RepeatedRun>, WorkerError> {
-        let begun = Instant::now();
-        let (mut turn, idle) = self.filled(pattern).warm.take(self.filled_pools(pattern).start_time());
-        self.log_wait(begun, "triage waited for a worker with memory filled");
-        match idle.and_then(|worker| self.repeat_in_warm_filled(worker, pattern, task, times)) {
-            Some(runs) => Ok(runs),
-            None => self.repeat_from(Some(pattern), &[], task, times, || turn.started()),
-        }
-    }
-
-    /// `None` if the case ends the worker.
-    fn repeat_in_warm_filled(
-        &self,
-        mut worker: WorkerProcess,
-        pattern: PoisonPattern,
-        task: &Task,
-        times: usize,
-    ) -> Option<Vec<RepeatedRun>> {
-        let _busy = self.busy.acquire(Priority::Needed);
-        let run = |observation| RepeatedRun { observation, is_warm: true };
-        let runs = (0..times).map(|_| observe(&mut worker, task).map(run)).collect::<Result<_, _>>().ok();
-        self.keep(self.filled(pattern).warm.idle(), MOST_FILLED, runs.is_some().then_some(worker));
-        runs
     }
 
     /// Runs a case in a worker that has run one before: others, or this one if no such worker is idle. One that ends the worker runs again
@@ -411,115 +315,6 @@ impl TriageWorkers {
         let has_room = idle.len() < most.min(self.limit.get());
         if let Some(worker) = worker.filter(|worker| has_room && !worker.is_spent()) {
             idle.push(worker);
-        }
-    }
-}
-
-/// A worker that has run `earlier` and nothing else, with its pool; `None` if one of those cases ends it.
-fn take_after(
-    pools: &DevicePools,
-    earlier: &[&Task],
-) -> Result<Option<(Arc<WorkerPool>, WorkerProcess)>, WorkerError> {
-    for _ in 0..ATTEMPTS {
-        let (pool, mut worker) = take(pools)?;
-        match earlier.iter().find_map(|task| observe(&mut worker, task).err()) {
-            None => return Ok(Some((pool, worker))),
-            Some((_, loss)) if loss.is_from_outside() => {}
-            Some(_) => return Ok(None),
-        }
-    }
-    Ok(None)
-}
-
-/// A worker that has run nothing, with its pool.
-fn take(pools: &DevicePools) -> Result<(Arc<WorkerPool>, WorkerProcess), WorkerError> {
-    pools.on_any(|pool| Ok((Arc::clone(pool), pool.take(Priority::Needed)?)))
-}
-
-/// Runs a case `times` times, each time in the worker of the run before, as long as that one lives; with the last worker if it still does.
-/// `started` is called whenever a worker is there.
-fn repeat(
-    pools: &DevicePools,
-    history: &[Arc<EncodedCase>],
-    task: &Task,
-    times: usize,
-    mut started: impl FnMut(),
-) -> Result<(Vec<RepeatedRun>, Option<WorkerProcess>), WorkerError> {
-    let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
-    let (mut earlier, mut runs, mut survivor, mut killed) = (history.clone(), Vec::new(), None, 0);
-    while runs.len() < times {
-        let (pool, mut worker, is_warm) = if let Some((pool, worker)) = survivor.take() {
-            (pool, worker, true)
-        } else if let Some((pool, worker)) = take_after(pools, &earlier)? {
-            (pool, worker, !earlier.is_empty())
-        } else {
-            let (pool, worker) = take(pools)?;
-            (pool, worker, false)
-        };
-        started();
-        earlier.clone_from(&history);
-        match observe(&mut worker, task) {
-            Ok(observation) => {
-                runs.push(RepeatedRun { observation, is_warm });
-                survivor = Some((pool, worker)).filter(|(_, worker)| !worker.is_spent());
-            }
-            Err((_, loss)) if loss.is_from_outside() && killed + 1 < ATTEMPTS => {
-                killed += 1;
-                // the next worker is to be as warm as this one
-                earlier.extend(is_warm.then_some(task));
-            }
-            Err((stage, loss)) => {
-                drop(worker);
-                let (observation, is_warm) = match runs_elsewhere(pools, &pool, task)? {
-                    Some(observation) => (observation, false),
-                    None => (lost(pools.variant(), stage, &loss)?, is_warm),
-                };
-                let has_hung = observation.outcome == Outcome::TimedOut;
-                runs.push(RepeatedRun { observation, is_warm });
-                if has_hung {
-                    break;
-                }
-            }
-        }
-    }
-    Ok((runs, survivor.map(|(_, worker)| worker)))
-}
-
-/// What a case that ends its worker does on another device than that of `pool`; `None` if it ends its worker there too, or if
-/// there is no other device.
-fn runs_elsewhere(
-    pools: &DevicePools,
-    pool: &Arc<WorkerPool>,
-    task: &Task,
-) -> Result<Option<Observation>, WorkerError> {
-    let Some(other) = pools.other_than(pool) else { return Ok(None) };
-    let observation = observe(&mut other.take(Priority::Needed)?, task).ok();
-    if observation.is_some() {
-        pool.health().record_failure();
-    }
-    Ok(observation)
-}
-
-impl FreshWorker<'_> {
-    /// Runs a task. One that ends the worker runs again in another one that has run nothing, and what happens there counts.
-    pub fn observe(&mut self, task: &Task) -> Result<Observation, WorkerError> {
-        let _busy = self.workers.busy.acquire(Priority::Needed);
-        if let Some(mut process) = self.process.take()
-            && let Ok(observation) = observe(&mut process, task)
-        {
-            self.process = Some(process).filter(|process| !process.is_spent());
-            return Ok(observation);
-        }
-        let trial = self.workers.confirming_pools().try_fresh(task, None)?;
-        self.process = trial.survivor;
-        Ok(trial.observation)
-    }
-}
-
-impl Drop for FreshWorker<'_> {
-    fn drop(&mut self) {
-        if self.workers.confirming.is_none() {
-            self.workers.keep_warm(self.process.take());
         }
     }
 }
