@@ -1,6 +1,7 @@
-mod filled;
+mod filled_workers;
 mod fresh_worker;
 mod repeated;
+mod repeats_filled;
 
 use std::{
     num::NonZeroUsize,
@@ -15,7 +16,7 @@ use tracing::{debug, warn};
 use twinfer_case::{DeviceUse, EncodedCase, Observation, PoisonPattern, Task, VariantInfo};
 
 use self::{
-    filled::FilledWorkers,
+    filled_workers::FilledWorkers,
     repeated::{repeat, take_after},
 };
 pub use self::{fresh_worker::FreshWorker, repeated::RepeatedRun};

@@ -1,34 +1,21 @@
-//! Workers with memory filled.
+//! Cases that run with memory filled.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Instant,
-};
+use std::time::Instant;
 
 use twinfer_case::{PoisonPattern, Stage, Task};
 
 use super::{
     TriageWorkers,
+    filled_workers::FilledWorkers,
     repeated::{RepeatedRun, take},
 };
 use crate::{
     device_pools::DevicePools, error::WorkerError, pool::trial::observe, process::WorkerProcess,
-    semaphore::Priority, turns::WorkersInTurn, worker_memory::WorkerMemory,
+    semaphore::Priority, worker_memory::WorkerMemory,
 };
 
 /// The most idle workers with memory filled with one pattern: few cases need them, and each takes a place on its device.
 const MOST_FILLED: usize = 2;
-
-/// Workers with memory filled with one pattern.
-#[derive(Default)]
-pub(super) struct FilledWorkers {
-    /// Set once a worker is needed.
-    pub(super) pools: OnceLock<Arc<DevicePools>>,
-    /// Set once none starts although one starts without a filling.
-    pub(super) are_refused: OnceLock<()>,
-    /// Workers that have run cases.
-    pub(super) warm: WorkersInTurn,
-}
 
 impl TriageWorkers {
     pub(super) const fn filled(&self, pattern: PoisonPattern) -> &FilledWorkers {
