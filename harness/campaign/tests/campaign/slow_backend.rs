@@ -130,7 +130,7 @@ fn finding_is_known_while_another_one_of_its_case_is_investigated() {
     campaign.options.variants.push(TrustedVariant::vouch(quick.parse().unwrap()));
     let stream = Family::Conv.stream(Distribution::Baseline, 3);
     let has_bias = |case: &Case| case.graph.nodes.iter().any(|node| node.inputs.len() > 2);
-    let case = (0..).map(|index| stream.case(index)).find(has_bias).unwrap();
+    let case = (0..100).map(|index| stream.case(index)).find(has_bias).unwrap();
     campaign.options.source = Some(Arc::new(move |_| case.clone()));
     campaign.options.budget = Budget::Seconds(120);
     campaign.options.minimize = false;
