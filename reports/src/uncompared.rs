@@ -109,7 +109,8 @@ fn are_compared_with_each_other(report: &Report) -> bool {
 fn is_compared_with_others(variant: &VariantSummary) -> bool {
     variant.comparisons.compared > 0
         && !variant.without_reference.is_empty()
-        && variant.divergences.keys().all(|kind| *kind == Kind::Disagree)
+        && variant.uncompared_outputs.is_empty()
+        && variant.divergences.keys().all(|kind| matches!(kind, Kind::Disagree | Kind::PrecisionFallback))
 }
 
 /// Such as `no values were compared on trt-rtx (built, not executed)`, without the names if no variant executes.
@@ -183,7 +184,7 @@ pub(crate) fn parts_of(variant: &VariantSummary) -> Vec<String> {
         let first = variant.first_not_judged.get(reason).map(ToString::to_string).unwrap_or_default();
         nodes_not_compared(*nodes, variant.cases(), &first) + reason
     });
-    whole.chain(nodes).collect()
+    whole.chain(nodes).chain(variant.uncompared_outputs.keys().cloned()).collect()
 }
 
 /// Such as `12 nodes were not compared with the reference, first "sm" (Softmax): `, of so many nodes in all cases together.

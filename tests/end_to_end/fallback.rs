@@ -118,6 +118,23 @@ fn fallback_hides_no_unexplained_error_of_another_node() {
     }
 }
 
+/// The segment is wrong only inside the whole model. As a model of its own, it only runs in another precision.
+#[test]
+fn known_fallback_hides_no_error_of_its_node_that_shows_only_inside() {
+    let model = model();
+    let Some(fallen_back) = with_bugs(&model, "negated@none --on-floats") else { return };
+    let outcome = check(&model, &fallen_back, None);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    let known = model.path().join("known");
+    fs::rename(model.path().join("run/findings"), &known).unwrap();
+    let again = check(&model, &fallen_back, Some(&known));
+    assert_eq!(again.code, Some(0), "{}", again.shown());
+    let inside = "one-percent-more@quantized --fewest-nodes 6 --on-floats";
+    let outcome = check(&model, &with_bugs(&model, inside).unwrap(), Some(&known));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains(r#""quantized" (Conv)"#), "{}", outcome.shown());
+}
+
 /// The same with an operator at the end that golden does not support.
 fn model_with_tanh() -> TempDir {
     let model = model();
@@ -149,6 +166,22 @@ fn backend_with_a_fallback_is_still_compared_with_others() {
             }
         }
     }
+}
+
+/// Values are compared between the backends all the same.
+#[test]
+fn known_fallback_does_not_make_a_comparison_incomplete() {
+    let model = model_with_tanh();
+    let Some(fallen_back) = with_bugs(&model, "negated@none --on-floats") else { return };
+    let backends = format!("{fallen_back},ort:cpu");
+    assert_eq!(check(&model, &backends, None).code, Some(1));
+    let known = model.path().join("known");
+    fs::rename(model.path().join("run/findings"), &known).unwrap();
+    let (path, known) = (model.path().join("model.onnx"), known.display().to_string());
+    let backends = format!("golden,{backends}");
+    let arguments = ["check", path.to_str().unwrap(), "--backends", &backends, "--cases", "2"];
+    let outcome = twinfer(&[&arguments[..], &["--known", &known, "--require-complete"]].concat()).run();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown());
 }
 
 #[test]

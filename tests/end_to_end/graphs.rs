@@ -30,9 +30,14 @@ pub fn stored(graph: &Graph) -> TempDir {
 
 /// Replaces the operator Relu of a model by Tanh, which golden does not support.
 pub fn make_relu_unknown(model: &TempDir) {
+    replace_operator(model, "Relu", "Tanh");
+}
+
+/// Replaces an operator of a model by another one whose name is as long.
+pub fn replace_operator(model: &TempDir, from: &str, to: &str) {
     let path = model.path().join("model.onnx");
     let mut bytes = fs::read(&path).unwrap();
-    let place = bytes.windows(4).position(|word| word == b"Relu").unwrap();
-    bytes[place..place + 4].copy_from_slice(b"Tanh");
+    let place = bytes.windows(from.len()).position(|word| word == from.as_bytes()).unwrap();
+    bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
     fs::write(path, bytes).unwrap();
 }

@@ -35,6 +35,7 @@ mod survey;
 mod survival;
 mod terminal;
 mod trust;
+mod uncompared;
 mod unwritten;
 
 use twinfer_tests::{Twinfer, executable};

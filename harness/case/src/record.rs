@@ -121,6 +121,8 @@ pub enum Note {
     Segments(SegmentCounts),
     /// Golden does not support the model, for this reason: variants are compared with each other.
     NoReference(String),
+    /// Outputs of such a model that are not compared with another variant either, and why.
+    Uncompared(String),
 }
 
 /// How the operators with dequantized operands ran; both ways are right within golden's bound.

@@ -154,6 +154,9 @@ pub struct VariantSummary {
     /// Cases that golden does not support, by the reason: variants are compared with each other, and golden judges segments at most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_reference: BTreeMap<String, u64>,
+    /// Cases of which outputs were not compared with another variant either, by which outputs and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncompared_outputs: BTreeMap<String, u64>,
 }
 
 /// A place at which cases that were not investigated are wrong.
@@ -291,6 +294,7 @@ impl VariantSummary {
             first_not_judged: BTreeMap::new(),
             placements: BTreeMap::new(),
             without_reference: BTreeMap::new(),
+            uncompared_outputs: BTreeMap::new(),
         }
     }
 
@@ -377,6 +381,9 @@ impl VariantSummary {
                 Note::Segments(segments) => self.record_segments(segments),
                 Note::NoReference(reason) => {
                     *self.without_reference.entry(reason.clone()).or_default() += 1;
+                }
+                Note::Uncompared(outputs) => {
+                    *self.uncompared_outputs.entry(outputs.clone()).or_default() += 1;
                 }
                 Note::Placement(place) => *self.placements.entry(place.clone()).or_default() += 1,
             }

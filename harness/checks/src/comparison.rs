@@ -147,12 +147,12 @@ fn own_difference(answer: &Answer<'_>, sources: &[OutputSource]) -> Option<OwnDi
     })
 }
 
-/// Where two observations have different bits, random outputs aside.
+/// Where two observations have different bits in outputs that should agree.
 fn bits_differ(one: &Observation, other: &Observation, sources: &[OutputSource]) -> Option<String> {
     one.runs.iter().zip(&other.runs).enumerate().find_map(|(run, (one, other))| {
         let outputs = one.outputs.iter().zip(&other.outputs).enumerate();
         let mut fixed =
-            outputs.filter(|(output, _)| !matches!(sources.get(*output), Some(OutputSource::Random(_))));
+            outputs.filter(|(output, _)| sources.get(*output).is_none_or(OutputSource::is_comparable));
         let (output, (one, other)) =
             fixed.find(|(_, (one, other))| one.to_le_bytes() != other.to_le_bytes())?;
         let (one, other) = (one.to_f64(), other.to_f64());

@@ -19,6 +19,8 @@ pub enum OutputSource {
     Dequantized(f64),
     /// Dependent on random numbers, by this rule.
     Random(&'static Entry),
+    /// Dependent on a value that is known to be wrong.
+    Wrong,
 }
 
 /// The most values that are looked at for one output: a model may name itself as its own input.
@@ -31,6 +33,11 @@ impl OutputSource {
             Some(entry) => Self::Random(entry),
             None => trace(flow, name, &mut MAX_VALUES.clone()),
         }
+    }
+
+    /// Whether two variants should agree on the output.
+    pub const fn is_comparable(&self) -> bool {
+        !matches!(self, Self::Random(_) | Self::Wrong)
     }
 
     /// The source of a tensor that consists of parts of both sources.

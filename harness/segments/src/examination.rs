@@ -223,8 +223,9 @@ impl<'a, E> Examiner<'a, '_, E> {
             let in_place = || self.found_in_place(segment, &case, values);
             let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
                 SegmentVerdict::Wrong(alone) => {
-                    let in_place = in_place().filter(|found| !self.accounts(&alone, &found.evaluated));
-                    (Some(Found::alone(segment, Shown::Alone, *alone)), in_place)
+                    let alone = Found::alone(segment, Shown::Alone, *alone);
+                    let in_place = in_place().filter(|found| !self.explains(&alone, &found.evaluated));
+                    (Some(alone), in_place)
                 }
                 SegmentVerdict::Conforms(_) => (None, in_place()),
                 SegmentVerdict::NotJudged(_) => (None, None),
@@ -310,10 +311,12 @@ impl<'a, E> Examiner<'a, '_, E> {
         });
     }
 
-    /// Whether a segment that is wrong as a model of its own is wrong in the same way inside the whole model; true if that is not asked.
-    fn accounts(&self, alone: &Evaluated, in_place: &Evaluated) -> bool {
-        self.subject.looked_into == 0
-            || accounts(&alone.observation, &in_place.observation, &alone.encoded.task, self.arithmetic)
+    /// Whether a segment that is wrong as a model of its own is wrong in the same way inside the whole model, as far as that is asked. That it
+    /// only runs in another precision explains no wrong value.
+    fn explains(&self, alone: &Found, in_place: &Evaluated) -> bool {
+        let Evaluated { observation, encoded, .. } = &alone.evaluated;
+        let accounts = || accounts(observation, &in_place.observation, &encoded.task, self.arithmetic);
+        !alone.keeps_values() && (self.subject.looked_into == 0 || accounts())
     }
 
     /// Notes whether the outputs that the segments `composed` are those of the whole model; if `None`, nothing can be said.

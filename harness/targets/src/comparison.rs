@@ -11,6 +11,7 @@ mod repeats;
 mod segment_finding;
 mod segment_verdict;
 mod segments;
+mod uncompared;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -30,6 +31,7 @@ use twinfer_workers::{TriageWorkers, WorkerError};
 use self::{
     findings::{Findings, Shown},
     precision::known_nodes,
+    uncompared::random_outputs,
 };
 use crate::{OpaqueModel, TargetError, Targets};
 
@@ -96,9 +98,12 @@ impl Targets {
         if let Some(nodes) = parts.nodes {
             self.judge_precision(nodes, task, &observations, findings, &mut variants)?;
         }
-        let no_reference = Note::NoReference(model.unknown.clone());
+        let notes = [Note::NoReference(model.unknown.clone())]
+            .into_iter()
+            .chain(random_outputs(model).filter(|_| self.variants.len() > 1));
+        let notes: Vec<_> = notes.collect();
         for record in &mut variants {
-            record.notes.push(no_reference.clone());
+            record.notes.extend(notes.iter().cloned());
         }
         Ok(CaseRecord {
             format: JOURNAL_FORMAT,

@@ -44,6 +44,11 @@ impl OpaqueModel {
         }
     }
 
+    /// The names of the model's outputs.
+    pub(crate) fn output_names(&self) -> impl Iterator<Item = String> {
+        self.interface.outputs.iter().map(|output| output.name.clone())
+    }
+
     /// What each of the model's outputs comes from.
     pub(crate) fn output_sources(&self) -> Vec<OutputSource> {
         let outputs = self.interface.outputs.iter();

@@ -122,13 +122,17 @@ impl<'a, E> Examiner<'a, '_, E> {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
-                return Ok(Some(Found::alone(&segment, Shown::Alone, *alone)));
+                let alone = Found::alone(&segment, Shown::Alone, *alone);
+                if !alone.keeps_values() {
+                    return Ok(Some(alone));
+                }
+                self.add_other(alone);
             }
         }
         Ok(None)
     }
 
-    /// Runs a wrong segment as a model of its own. If it is wrong in another way there, both are found.
+    /// Runs a wrong segment as a model of its own. If it is wrong in another way there, or only runs in another precision, both are found.
     pub(super) fn confirm(
         &mut self,
         wrong: Wrong<'a>,
@@ -139,12 +143,13 @@ impl<'a, E> Examiner<'a, '_, E> {
         if let Ok(case) = segment.case(&self.subject.task.request, values) {
             let observation = (self.observe)(&case.encoded().task)?;
             if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
-                if !self.accounts(&alone, &evaluated) {
-                    self.add_other(Found::alone(&segment, Shown::Alone, *alone));
+                let alone = Found::alone(&segment, Shown::Alone, *alone);
+                if !self.explains(&alone, &evaluated) {
+                    self.add_other(alone);
                     return Ok(Found::only_inside(&segment, shown, *evaluated));
                 }
                 let shown = if shown == Shown::InPlace { Shown::Alone } else { shown };
-                return Ok(Found::alone(&segment, shown, *alone));
+                return Ok(Found::alone(&segment, shown, alone.evaluated));
             }
         }
         Ok(Found::only_inside(&segment, shown, *evaluated))

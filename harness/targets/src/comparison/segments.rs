@@ -1,9 +1,9 @@
 //! The segments of a model that golden supports, if it does not support the whole.
 
-use std::iter;
+use std::{collections::BTreeSet, iter};
 
 use twinfer_case::{Divergence, Kind, Note, Observation, Outcome, Stage, Task, VariantRecord, Verdict};
-use twinfer_checks::judge_together;
+use twinfer_checks::{OutputSource, judge_together};
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::Found;
 
@@ -13,8 +13,18 @@ use super::{
     repeats::repeat_inside,
     segment_finding::SegmentFinding,
     segment_verdict::judge_with,
+    uncompared::{affected_outputs, not_compared},
 };
 use crate::{OpaqueModel, TargetError, Targets};
+
+/// A variant with a wrong segment.
+struct WrongVariant {
+    place: usize,
+    /// What it did.
+    observation: Observation,
+    /// The outputs that depend on what is wrong, by their places.
+    affected: Vec<usize>,
+}
 
 /// How many of the wrong segments behind the first are looked into.
 const LOOKED_INTO: usize = 8;
@@ -29,8 +39,7 @@ impl Targets {
         findings: &mut Findings<'_>,
         (records, shown): (&mut [VariantRecord], &mut [Shown]),
     ) -> Result<(), TargetError> {
-        let mut others = Vec::new();
-        let mut is_any_wrong = false;
+        let (mut others, mut wrong) = (Vec::new(), Vec::new());
         for (place, (workers, shown)) in self.variants.iter().zip(shown).enumerate() {
             let record = &mut records[place];
             if record.stage != Stage::Execute || record.outcome != Some(Outcome::Ok) {
@@ -43,7 +52,8 @@ impl Targets {
             if found.iter().all(Found::keeps_values) {
                 others.push((place, observation));
             } else {
-                is_any_wrong = true;
+                let affected = affected_outputs(graph, &found, record);
+                wrong.push(WrongVariant { place, observation, affected });
             }
             let Some(first) = found.first() else { continue };
             let is_lead = record.verdict.divergences().first().is_some_and(|lead| lead.culprit.is_some());
@@ -61,10 +71,48 @@ impl Targets {
                 shown.outcomes = repeat_inside(workers, graph, task, &whole)?.settle(model, record);
             }
         }
-        if is_any_wrong {
+        if !wrong.is_empty() {
             self.compare_others(model, &others, records);
+            self.compare_unaffected((model, graph), &others, &wrong, records);
         }
         Ok(())
+    }
+
+    /// Compares the outputs that depend on no wrong segment of any variant, and notes which ones of a variant are compared with none. `others` are the
+    /// variants without a wrong segment.
+    fn compare_unaffected(
+        &self,
+        (model, graph): (&OpaqueModel, &PartialGraph),
+        others: &[(usize, Observation)],
+        wrong: &[WrongVariant],
+        records: &mut [VariantRecord],
+    ) {
+        let mut sources = model.output_sources();
+        sources.resize(graph.outputs.len(), OutputSource::default());
+        for affected in wrong.iter().flat_map(|variant| &variant.affected) {
+            sources[*affected] = OutputSource::Wrong;
+        }
+        let infos: Vec<_> = self.infos().collect();
+        let all = others.iter().map(|(place, observation)| (*place, observation));
+        let all: Vec<_> = all.chain(wrong.iter().map(|one| (one.place, &one.observation))).collect();
+        let answers: Vec<_> =
+            all.iter().map(|(place, observation)| answer(infos[*place], observation, Vec::new())).collect();
+        let judged = judge_together(&answers, model.question(&sources));
+        for ((place, _), judged) in all.iter().zip(judged).skip(others.len()) {
+            let disagrees = judged.verdict.divergences().iter().filter(|one| one.kind == Kind::Disagree);
+            if let Verdict::Diverges(divergences) = &mut records[*place].verdict {
+                divergences.extend(disagrees.cloned());
+            }
+        }
+        let affected: BTreeSet<usize> =
+            wrong.iter().flat_map(|variant| variant.affected.iter().copied()).collect();
+        let affected: Vec<_> = affected.into_iter().map(|output| graph.outputs[output].clone()).collect();
+        for variant in wrong.iter().filter(|_| all.len() > 1) {
+            records[variant.place].notes.extend(not_compared(&affected, "a segment is wrong"));
+        }
+        if let [(only, _)] = others {
+            records[*only].notes.extend(not_compared(&affected, "a segment of every other one is wrong"));
+        }
     }
 
     /// Compares the variants of which no segment is wrong with each other only. `others` has their places and what they did.

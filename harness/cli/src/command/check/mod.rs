@@ -56,10 +56,8 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note!("{dimensions}");
     }
     if let Subject::Opaque(model) = &subject {
-        note!(
-            "{}, so backends are compared with it only on parts of the model, and with each other on the whole",
-            model.unknown
-        );
+        let whole = if variants.len() > 1 { ", and with each other on the whole" } else { "" };
+        note!("{}, so backends are compared with it only on parts of the model{whole}", model.unknown);
     }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
