@@ -2,10 +2,17 @@
 
 use std::fs;
 
+use tempfile::TempDir;
 use twinfer_case::Kind;
+use twinfer_onnx::{Conv, DequantizeLinear, Graph, Op, TensorData};
 use twinfer_tests::no_findings;
 
-use crate::{culprit::adapter, planted::findings, twinfer};
+use crate::{
+    culprit::{adapter, with_bugs},
+    graphs::{image, initializer, node, stored},
+    planted::findings,
+    twinfer,
+};
 
 #[test]
 fn bug_is_explained_beside_a_bug_of_another_operator() {
@@ -131,4 +138,56 @@ fn two_known_bugs_that_show_together_are_known() {
     assert_eq!(new.code, Some(1), "{}", new.shown());
     let clause = "the `pads` at the start and at the end of each axis are swapped, and the bias is not added";
     assert!(new.stdout.contains(clause), "{}", new.shown());
+}
+
+/// A convolution of dequantized weights, one with a bias, and one without.
+fn three_convolutions() -> TempDir {
+    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
+    stored(&Graph {
+        opset: 17,
+        inputs: vec![image("x")],
+        initializers: vec![
+            initializer("w", &[1, 1, 3, 3], TensorData::Int8((1..=9).collect())),
+            initializer("scale", &[], TensorData::Float(vec![0.5])),
+            initializer("v", &[1, 1, 3, 3], TensorData::Float((1..=9).map(|one| one as f32 / 7.0).collect())),
+            initializer("bias", &[1], TensorData::Float(vec![0.3])),
+        ],
+        nodes: vec![
+            node("dequantize", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
+            node("first", conv(), &["x", "dequantize_out"]),
+            node("second", conv(), &["first_out", "v", "bias"]),
+            node("third", conv(), &["second_out", "v"]),
+        ],
+        outputs: vec![image("third_out")],
+    })
+}
+
+/// Nothing explains the errors, so they are known where they were found.
+#[test]
+fn unexplained_errors_at_known_nodes_are_known_together() {
+    let model = three_convolutions();
+    let path = |name: &str| model.path().join(name).display().to_string();
+    let checked = |bugs: &str| {
+        let backends = format!("golden,{}", with_bugs(&model, bugs)?);
+        _ = fs::remove_dir_all(path("run"));
+        let arguments = ["check", &path("model.onnx"), "--backends", &backends, "--cases", "2"];
+        let known = ["--known", &path("first"), "--known", &path("second"), "--out", &path("run")];
+        Some(twinfer(&[&arguments[..], &known].concat()).run())
+    };
+    for node in ["first", "second"] {
+        fs::create_dir(path("first")).unwrap_or_default();
+        fs::create_dir(path("second")).unwrap_or_default();
+        let Some(outcome) = checked(&format!("negated@{node}")) else { return };
+        assert_eq!(outcome.code, Some(1), "{node}: {}", outcome.shown());
+        fs::remove_dir(path(node)).unwrap();
+        fs::rename(path("run/findings"), path(node)).unwrap();
+    }
+    for (bugs, new) in [
+        ("negated@first+negated@second", 0),
+        ("negated@first+negated@third", 1),
+        ("negated@first+negated@second+negated@third", 1),
+    ] {
+        let outcome = checked(bugs).unwrap();
+        assert_eq!(outcome.code, Some(new), "{bugs}: {}", outcome.shown());
+    }
 }

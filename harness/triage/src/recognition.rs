@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{CaseRecord, Cause, Finding, Shown};
+use twinfer_case::{BackendName, CaseRecord, Cause, Finding, Shown};
 
 use crate::{
     classes::SEVERAL_RUNS,
@@ -54,6 +54,8 @@ pub struct Recognition<'a> {
     records: &'a [CaseRecord],
     /// The names of the outputs of the model.
     outputs: &'a [String],
+    /// The findings of the run.
+    found: Vec<&'a Finding>,
     /// The findings that cases of the run show and that are explained: new ones and known ones.
     explained: Vec<&'a Finding>,
 }
@@ -85,20 +87,50 @@ impl<'a> Recognition<'a> {
             let slug = known.signature.slug();
             records.iter().any(|record| record.findings.contains(&slug))
         };
-        let all = found.into_iter().chain(known.iter().filter(is_shown));
+        let found: Vec<_> = found.into_iter().collect();
+        let all = found.iter().copied().chain(known.iter().filter(is_shown));
         let explained = all.filter(|finding| !finding.is_unexplained()).collect();
-        Self { known, records, outputs, explained }
+        Self { known, records, outputs, found, explained }
     }
 
-    /// Where the model is wrong in the cases that show a finding, without the nodes that explained findings blame first: everywhere, where no
-    /// segment is to blame.
+    /// Where the model is wrong in the cases that show a finding, without the nodes that explained findings, or others on the same case, blame
+    /// first: everywhere, where no segment is to blame.
     pub fn places(&self, finding: &Finding) -> Places {
         let (slug, backend) = (finding.signature.slug(), &finding.signature.backend);
         let records = self.records.iter().filter(|record| record.findings.contains(&slug));
-        let divergences = records
-            .flat_map(|record| &record.variants)
-            .filter(|record| record.variant.backend == *backend)
-            .flat_map(|record| record.verdict.divergences());
+        let wrong = records.flat_map(|record| {
+            let others = self.blamed_by_others(finding, record);
+            let wrong = self.wrong_in(record, backend).into_iter();
+            wrong.filter(move |(place, _)| place.is_disjoint(&others))
+        });
+        let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
+        let elsewhere: Place = of_backend.filter_map(|other| first_place(other)).flatten().collect();
+        let wrong = wrong.filter(|(place, _): &(Place, _)| place.is_disjoint(&elsewhere));
+        let mut places = Places::new();
+        let first = first_place(finding).map(|place| (place, Difference::Unknown));
+        for (place, difference) in wrong.chain(first) {
+            let largest = places.entry(place).or_default();
+            *largest = largest.max(difference);
+        }
+        places
+    }
+
+    /// The nodes that other findings of a case blame first: whether these are known is asked of them.
+    fn blamed_by_others(&self, finding: &Finding, record: &CaseRecord) -> Place {
+        let is_other = |other: &&&Finding| {
+            other.signature != finding.signature
+                && other.signature.backend == finding.signature.backend
+                && record.findings.contains(&other.signature.slug())
+        };
+        let own = first_place(finding).unwrap_or_default();
+        let others = self.found.iter().filter(is_other).filter_map(|other| first_place(other));
+        others.flatten().filter(|name| !own.contains(name)).collect()
+    }
+
+    /// Where a backend is wrong in a case, and by how much.
+    fn wrong_in(&self, record: &CaseRecord, backend: &BackendName) -> Vec<(Place, Difference)> {
+        let of_backend = record.variants.iter().filter(|record| record.variant.backend == *backend);
+        let divergences = of_backend.flat_map(|record| record.verdict.divergences());
         let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
         let wrong = culprits.flat_map(|culprit| match culprit {
             Some(culprit) => {
@@ -111,16 +143,7 @@ impl<'a> Recognition<'a> {
             }
             None => vec![(self.outputs.iter().cloned().collect(), Difference::Unknown)],
         });
-        let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
-        let elsewhere: Place = of_backend.filter_map(|other| first_place(other)).flatten().collect();
-        let wrong = wrong.filter(|(place, _): &(Place, _)| place.is_disjoint(&elsewhere));
-        let mut places = Places::new();
-        let first = first_place(finding).map(|place| (place, Difference::Unknown));
-        for (place, difference) in wrong.chain(first) {
-            let largest = places.entry(place).or_default();
-            *largest = largest.max(difference);
-        }
-        places
+        wrong.collect()
     }
 
     /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it, and no other error. A case that has no
