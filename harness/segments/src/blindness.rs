@@ -26,7 +26,8 @@ fn outputs_of(references: &References) -> impl Iterator<Item = &Reference> {
 }
 
 fn of_output(output: &Reference) -> Blindness {
-    let below = largest(&mut output.bound.iter());
+    let says_nothing = !output.values.is_empty() && output.values.iter().all(|value| value.is_nan());
+    let below = if says_nothing { f64::INFINITY } else { largest(&mut output.bound.iter()) };
     let mut finite = output.values.iter().filter(|value| value.is_finite());
     Blindness { below: below.is_finite().then_some(below), largest: largest(&mut finite) }
 }
@@ -74,6 +75,10 @@ mod tests {
         assert_eq!(below(DataType::Float16, 0.1), None);
         assert_eq!(below(DataType::Bfloat16, 0.75), None);
         assert_eq!(below(DataType::Float, f64::INFINITY), Some(None));
+        let mut without_numbers = references(DataType::Float, 0.0);
+        let Ok(evaluation) = &mut without_numbers[0] else { unreachable!("it has outputs") };
+        evaluation.outputs[0].values = vec![f64::NAN; 2];
+        assert_eq!(blindness(&without_numbers).map(|blindness| blindness.below), Some(None));
         assert!(is_exact(&references(DataType::Float, 0.0)));
         assert!(!is_exact(&references(DataType::Float, 1e-9)));
     }
