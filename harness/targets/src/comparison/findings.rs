@@ -1,6 +1,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    iter,
+    iter, mem,
 };
 
 use twinfer_case::{
@@ -90,20 +90,15 @@ impl<'a> Findings<'a> {
     ) -> Result<Vec<String>, TargetError> {
         let mut slugs = Vec::new();
         for ((info, record), shown) in variants {
-            let Shown { outcomes, segments } = shown;
-            let is_of_segment = |one: &Divergence| !segments.is_empty() && one.culprit.is_some();
-            let mut of_model = record
-                .verdict
-                .divergences()
-                .iter()
-                .filter(|one| !is_fallback_of_model(one) && !is_of_segment(one));
-            let lead = of_model.next();
-            let of_segments = self.record_segments(task, info, segments, sink)?;
-            let of_model = lead
-                .map(|lead| self.record_model(task, (info, record), (lead, outcomes), sink))
-                .transpose()?;
-            let of_precision = self.record_fallbacks(task, (info, record), sink)?;
-            for slug in of_segments.into_iter().chain(of_model).chain(of_precision) {
+            let Shown { mut outcomes, segments } = shown;
+            let leads = leads_of_model(record, !segments.is_empty());
+            let mut shown = self.record_segments(task, info, segments, sink)?;
+            for lead in leads {
+                let outcomes = mem::take(&mut outcomes);
+                shown.push(self.record_model(task, (info, record), (lead, outcomes), sink)?);
+            }
+            shown.extend(self.record_fallbacks(task, (info, record), sink)?);
+            for slug in shown {
                 if !slugs.contains(&slug) {
                     slugs.push(slug);
                 }
@@ -279,6 +274,17 @@ impl<'a> Findings<'a> {
             runs: task.runs.len(),
         }
     }
+}
+
+/// The divergences of the whole model that are findings: the first one, without those of segments if these are findings of their own, and the first
+/// disagreement with another variant.
+fn leads_of_model(record: &VariantRecord, has_segments: bool) -> impl Iterator<Item = &Divergence> {
+    let is_of_segment = move |one: &&Divergence| has_segments && one.culprit.is_some();
+    let divergences = record.verdict.divergences().iter();
+    let mut of_model = divergences.filter(move |one| !is_fallback_of_model(one) && !is_of_segment(one));
+    let first = of_model.next();
+    let is_other = |one: &&Divergence| first.is_some_and(|first| first.kind != one.kind);
+    first.into_iter().chain(of_model.find(|one| one.kind == Kind::Disagree).filter(is_other))
 }
 
 /// Whether the layers of the whole model show that an operator runs in another precision.
