@@ -6,18 +6,17 @@ use std::{
 };
 
 use tempfile::TempDir;
-use twinfer_onnx::{Conv, DequantizeLinear, Graph, Op, QuantizeLinear, TensorData};
+use twinfer_onnx::{DequantizeLinear, Graph, Op, QuantizeLinear, TensorData};
 use twinfer_tests::Outcome;
 
 use crate::{
     culprit::{adapter, with_bugs},
-    graphs::{image, initializer, make_relu_unknown, node, stored},
+    graphs::{image, initializer, make_relu_unknown, node, padded_conv, stored},
     twinfer,
 };
 
 /// A quantized convolution, then two of floats, the first with a bias.
 fn model() -> TempDir {
-    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
     stored(&Graph {
         opset: 17,
         inputs: vec![image("x")],
@@ -36,9 +35,9 @@ fn model() -> TempDir {
                 &["quantize_out", "scale", "zero"],
             ),
             node("dequantize_w", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
-            node("quantized", conv(), &["dequantize_out", "dequantize_w_out"]),
-            node("float", conv(), &["quantized_out", "v", "bias"]),
-            node("last", conv(), &["float_out", "v"]),
+            node("quantized", padded_conv(), &["dequantize_out", "dequantize_w_out"]),
+            node("float", padded_conv(), &["quantized_out", "v", "bias"]),
+            node("last", padded_conv(), &["float_out", "v"]),
         ],
         outputs: vec![image("last_out")],
     })
@@ -120,7 +119,6 @@ fn fallback_hides_no_unexplained_error_of_another_node() {
 
 /// A quantized convolution between quantizers, then one of floats.
 fn requantized() -> TempDir {
-    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
     let (quantize, dequantize) = (
         || Op::QuantizeLinear(QuantizeLinear::default()),
         || Op::DequantizeLinear(DequantizeLinear::default()),
@@ -139,10 +137,10 @@ fn requantized() -> TempDir {
             node("quantize", quantize(), &["x", "scale", "zero"]),
             node("dequantize", dequantize(), &["quantize_out", "scale", "zero"]),
             node("dequantize_w", dequantize(), &["w", "scale_w"]),
-            node("quantized", conv(), &["dequantize_out", "dequantize_w_out"]),
+            node("quantized", padded_conv(), &["dequantize_out", "dequantize_w_out"]),
             node("requantize", quantize(), &["quantized_out", "scale", "zero"]),
             node("requantized", dequantize(), &["requantize_out", "scale", "zero"]),
-            node("float", conv(), &["requantized_out", "v"]),
+            node("float", padded_conv(), &["requantized_out", "v"]),
         ],
         outputs: vec![image("float_out")],
     })

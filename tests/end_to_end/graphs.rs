@@ -3,7 +3,7 @@
 use std::fs;
 
 use tempfile::TempDir;
-use twinfer_onnx::{DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
+use twinfer_onnx::{Conv, DataType, Dim, Graph, Initializer, Node, Op, Tensor, TensorData, ValueInfo};
 
 /// An image of one channel.
 pub fn image(name: &str) -> ValueInfo {
@@ -19,6 +19,11 @@ pub fn initializer(name: &str, shape: &[usize], data: TensorData) -> Initializer
 pub fn node(name: &str, op: Op, inputs: &[&str]) -> Node {
     let inputs = inputs.iter().map(|&input| input.to_owned()).collect();
     Node { name: name.to_owned(), op, inputs, outputs: vec![format!("{name}_out")] }
+}
+
+/// A convolution with a kernel of three positions on each axis that keeps the size of an image.
+pub fn padded_conv() -> Op {
+    Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() })
 }
 
 /// A folder with the graph as `model.onnx`.

@@ -4,12 +4,12 @@ use std::fs;
 
 use tempfile::TempDir;
 use twinfer_case::Kind;
-use twinfer_onnx::{Conv, DequantizeLinear, Graph, Op, TensorData};
+use twinfer_onnx::{DequantizeLinear, Graph, Op, TensorData};
 use twinfer_tests::no_findings;
 
 use crate::{
     culprit::{adapter, with_bugs},
-    graphs::{image, initializer, node, stored},
+    graphs::{image, initializer, node, padded_conv, stored},
     planted::findings,
     twinfer,
 };
@@ -142,7 +142,6 @@ fn two_known_bugs_that_show_together_are_known() {
 
 /// A convolution of dequantized weights, one with a bias, and one without.
 fn three_convolutions() -> TempDir {
-    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
     stored(&Graph {
         opset: 17,
         inputs: vec![image("x")],
@@ -154,9 +153,9 @@ fn three_convolutions() -> TempDir {
         ],
         nodes: vec![
             node("dequantize", Op::DequantizeLinear(DequantizeLinear::default()), &["w", "scale"]),
-            node("first", conv(), &["x", "dequantize_out"]),
-            node("second", conv(), &["first_out", "v", "bias"]),
-            node("third", conv(), &["second_out", "v"]),
+            node("first", padded_conv(), &["x", "dequantize_out"]),
+            node("second", padded_conv(), &["first_out", "v", "bias"]),
+            node("third", padded_conv(), &["second_out", "v"]),
         ],
         outputs: vec![image("third_out")],
     })

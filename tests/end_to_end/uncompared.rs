@@ -6,18 +6,17 @@ use std::{
 };
 
 use tempfile::TempDir;
-use twinfer_onnx::{Conv, Graph, Op, TensorData};
+use twinfer_onnx::{Graph, Op, TensorData};
 use twinfer_tests::Outcome;
 
 use crate::{
     culprit::adapter,
-    graphs::{image, initializer, make_relu_unknown, node, replace_operator, stored},
+    graphs::{image, initializer, make_relu_unknown, node, padded_conv, replace_operator, stored},
     twinfer,
 };
 
 /// Two outputs: a convolution of a convolution, and a convolution of its Tanh, which golden does not support.
 fn forked() -> TempDir {
-    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
     let model = stored(&Graph {
         opset: 17,
         inputs: vec![image("x")],
@@ -27,10 +26,10 @@ fn forked() -> TempDir {
             TensorData::Float((1..=9).map(|one| one as f32 / 32.0).collect()),
         )],
         nodes: vec![
-            node("first", conv(), &["x", "w"]),
-            node("second", conv(), &["first_out", "w"]),
+            node("first", padded_conv(), &["x", "w"]),
+            node("second", padded_conv(), &["first_out", "w"]),
             node("tanh", Op::Relu, &["first_out"]),
-            node("third", conv(), &["tanh_out", "w"]),
+            node("third", padded_conv(), &["tanh_out", "w"]),
         ],
         outputs: vec![image("second_out"), image("third_out")],
     });
@@ -92,15 +91,14 @@ fn what_depends_on_a_wrong_segment_makes_a_comparison_incomplete() {
 
 #[test]
 fn output_that_random_numbers_decide_makes_a_comparison_incomplete() {
-    let conv = || Op::Conv(Conv { pads: Some(vec![1, 1, 1, 1]), ..Conv::default() });
     let model = stored(&Graph {
         opset: 17,
         inputs: vec![image("x")],
         initializers: vec![initializer("w", &[1, 1, 3, 3], TensorData::Float(vec![0.125; 9]))],
         nodes: vec![
-            node("first", conv(), &["x", "w"]),
+            node("first", padded_conv(), &["x", "w"]),
             node("random", Op::HardSwish, &["first_out"]),
-            node("second", conv(), &["random_out", "w"]),
+            node("second", padded_conv(), &["random_out", "w"]),
         ],
         outputs: vec![image("second_out")],
     });

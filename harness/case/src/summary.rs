@@ -383,7 +383,10 @@ impl VariantSummary {
                     *self.without_reference.entry(reason.clone()).or_default() += 1;
                 }
                 Note::Uncompared(outputs) => {
-                    *self.uncompared_outputs.entry(outputs.clone()).or_default() += 1;
+                    let has_room = self.uncompared_outputs.len() < MAX_REASONS;
+                    if has_room || self.uncompared_outputs.contains_key(outputs) {
+                        *self.uncompared_outputs.entry(outputs.clone()).or_default() += 1;
+                    }
                 }
                 Note::Placement(place) => *self.placements.entry(place.clone()).or_default() += 1,
             }

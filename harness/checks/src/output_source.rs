@@ -19,7 +19,7 @@ pub enum OutputSource {
     Dequantized(f64),
     /// Dependent on random numbers, by this rule.
     Random(&'static Entry),
-    /// Dependent on a value that is known to be wrong.
+    /// Dependent on a value that is known to be wrong: not even its shape should be the same.
     Wrong,
 }
 
@@ -35,7 +35,7 @@ impl OutputSource {
         }
     }
 
-    /// Whether two variants should agree on the output.
+    /// Whether two variants should agree on the values of the output.
     pub const fn is_comparable(&self) -> bool {
         !matches!(self, Self::Random(_) | Self::Wrong)
     }

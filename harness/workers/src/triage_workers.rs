@@ -206,12 +206,13 @@ impl TriageWorkers {
         times: usize,
         started: impl FnMut(),
     ) -> Result<Vec<RepeatedRun>, WorkerError> {
-        let pools = filling.map_or_else(|| &**self.confirming_pools(), |pattern| self.filled_pools(pattern));
+        let unfilled = || Arc::clone(self.confirming_pools());
+        let pools = filling.map_or_else(unfilled, |pattern| self.filled_pools(pattern));
         if self.only_fillings_are_refused(filling)? {
             return Ok(Vec::new());
         }
         let _busy = self.busy.acquire(Priority::Needed);
-        match repeat(pools, history, task, times, started) {
+        match repeat(&pools, history, task, times, started) {
             Err(error) => {
                 if !self.only_fillings_are_refused(filling)? {
                     return Err(error);

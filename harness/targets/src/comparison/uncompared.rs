@@ -42,12 +42,11 @@ pub fn affected_outputs(graph: &PartialGraph, found: &[Found], record: &VariantR
         iter::once(culprit.output.clone()).chain(behind).collect::<Vec<_>>()
     };
     let mut wrong: BTreeSet<String> = culprits.iter().flat_map(ends).collect();
-    let is_wrong = |wrong: &BTreeSet<String>, name: &str| wrong.contains(name);
     // the nodes of a model are in an order in which each reads what is computed before it
     for node in &graph.nodes {
-        if node.inputs().any(|input| is_wrong(&wrong, input)) {
+        if node.inputs().any(|input| wrong.contains(input)) {
             wrong.extend(node.outputs().map(str::to_owned));
         }
     }
-    all.filter(|output| is_wrong(&wrong, &graph.outputs[*output])).collect()
+    all.filter(|output| wrong.contains(&graph.outputs[*output])).collect()
 }

@@ -1,6 +1,6 @@
 //! Cases that run with memory filled.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use twinfer_case::{PoisonPattern, Stage, Task};
 
@@ -26,7 +26,7 @@ impl TriageWorkers {
         }
     }
 
-    pub(super) fn filled_pools(&self, pattern: PoisonPattern) -> &DevicePools {
+    pub(super) fn filled_pools(&self, pattern: PoisonPattern) -> Arc<DevicePools> {
         let uses_cuda = self.info.variant.backend.loads_cuda_runtime();
         // without a device that executes, a backend only builds, in memory of the host
         let memory = if uses_cuda && self.info.description.reaches == Stage::Execute {
@@ -34,7 +34,7 @@ impl TriageWorkers {
         } else {
             WorkerMemory::HostFilled(pattern)
         };
-        self.filled(pattern).pools.get_or_init(|| self.confirming_pools().with_memory(memory))
+        self.confirming_pools().with_memory(memory)
     }
 
     /// Runs a case `times` times in a worker with memory filled, one that has run others if there is one; in a new one if the case ends
