@@ -8,6 +8,7 @@ mod confinement;
 mod culprit;
 mod damaged;
 mod debug_log;
+mod disagreements;
 mod double_starts;
 mod environment;
 mod external_data;

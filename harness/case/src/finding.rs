@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BackendVersion, CaseHash, CaseOutcome, Cause, Culprit, Diagnosis, Divergence, Kind, Provenance,
-    RepeatedOutcome, Shown, Signature, Stage, Trigger, Variant,
+    BackendVersion, CaseHash, CaseOutcome, Cause, Culprit, Diagnosis, Disagreement, Divergence, Kind,
+    Provenance, RepeatedOutcome, Shown, Signature, Stage, Trigger, Variant,
 };
 
 /// The version of the finding format that this crate writes.
@@ -61,10 +61,10 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<String>,
     /// Where the checked model is wrong in the cases that show the finding: the names of nodes, of a value for nodes without names, and of the
-    /// outputs if no segment is to blame, sorted. Empty if no model was checked, and if something explains the finding.
+    /// outputs if no segment is to blame or backends disagree, sorted. Empty if no model was checked, and if something explains the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_at: Vec<String>,
-    /// The largest difference from golden at each of these places. One may be missing: a shape differed there, a difference was not finite, or no
+    /// The largest difference at each of these places, from golden or between backends that disagree. One may be missing: a shape differed there, a difference was not finite, or no
     /// segment is to blame.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub differences: BTreeMap<String, f64>,
@@ -108,6 +108,32 @@ impl Finding {
     pub fn is_unexplained(&self) -> bool {
         matches!(self.signature.cause, Cause::Graph(_))
             && self.divergences.first().is_some_and(Divergence::concerns_values)
+    }
+
+    /// Whether only the place where it shows tells the finding from others of its signature: nothing explains it, or backends disagree.
+    pub fn is_told_by_place(&self) -> bool {
+        self.is_unexplained() || self.disagreement().is_some()
+    }
+
+    /// The outputs in which backends disagree, if that is the finding.
+    pub fn disagreement(&self) -> Option<&Disagreement> {
+        self.divergences.first()?.disagreement.as_ref()
+    }
+
+    /// Whether both have the same signature and, if backends disagree, the same two do, in either order. Findings of earlier versions name one of them
+    /// only.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let pair = |finding: &Self| {
+            let with = finding.disagreement()?.with.backend.clone();
+            Some(BTreeSet::from([finding.signature.backend.clone(), with]))
+        };
+        match pair(self).zip(pair(other)) {
+            Some((own, others)) => {
+                let backend = self.signature.backend.clone();
+                own == others && self.signature == Signature { backend, ..other.signature.clone() }
+            }
+            None => self.signature == other.signature,
+        }
     }
 
     /// Whether this shows the error of `other`, which has its signature, as far as signatures leave that open: the same explains both beyond the
@@ -360,6 +386,28 @@ mod tests {
         ] {
             assert_eq!(shown.shows_error_of(&known), is_same, "{:?} {:?}", known.diagnosis, shown.diagnosis);
         }
+    }
+
+    #[test]
+    fn disagreement_of_two_backends_is_alike_in_either_order() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let finding = |backend: &str, with: Option<&str>| {
+            let mut finding: Finding = serde_json::from_str(stored).unwrap();
+            finding.signature.backend = backend.parse().unwrap();
+            finding.divergences[0].disagreement =
+                with.map(|with| Disagreement { with: with.parse().unwrap(), outputs: BTreeMap::new() });
+            finding
+        };
+        let known = finding("trt", Some("ort:cpu,opt=off"));
+        assert!(finding("trt", Some("ort:cpu")).is_alike(&known));
+        assert!(finding("ort:cpu", Some("trt")).is_alike(&known));
+        assert!(!finding("trt", Some("trt-api")).is_alike(&known), "another backend may be wrong");
+        assert!(!finding("trt-api", Some("ort:cpu")).is_alike(&known));
+        assert!(finding("trt", Some("ort:cpu")).is_alike(&finding("trt", None)), "of an earlier version");
+        let mut of_another_kind = finding("ort:cpu", Some("trt"));
+        of_another_kind.signature.kind = Kind::WrongValues;
+        assert!(!of_another_kind.is_alike(&known));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use twinfer_onnx::Rule;
 
 use crate::{
-    Culprit, Diagnosis, Fallback, FallbackValues, Stage, Variant, rule_name,
+    Culprit, Diagnosis, Disagreement, Fallback, FallbackValues, Stage, Variant, rule_name,
     short_decimals::with_short_decimals,
 };
 
@@ -63,6 +63,9 @@ pub struct Divergence {
     /// The segment of the model in which values go wrong; `None` if it was not looked for or not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub culprit: Option<Culprit>,
+    /// How outputs differ from those of another variant; `None` if they do not, or if golden gives outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
 }
 
 impl Divergence {
@@ -120,7 +123,7 @@ impl Divergence {
         self.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
     }
 
-    /// A divergence without diagnosis, fallback, rule or culprit.
+    /// A divergence without diagnosis, fallback, rule, culprit or disagreement.
     pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self {
             variant,
@@ -132,12 +135,13 @@ impl Divergence {
             fallback: None,
             documented: None,
             culprit: None,
+            disagreement: None,
         }
     }
 
     /// Changes the kind to `kind`, since repeats showed `how` the divergence recurs. What explained it no longer does.
     pub fn reclassify(&mut self, kind: Kind, how: &str) {
-        (self.diagnosis, self.fallback) = (None, None);
+        (self.diagnosis, self.fallback, self.disagreement) = (None, None, None);
         self.detail = format!("{how}: {}: {}", self.kind, self.detail);
         self.kind = kind;
     }

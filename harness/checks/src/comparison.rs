@@ -2,11 +2,15 @@
 //! is `disagree`, which blames no variant. The checks that need no reference run as always: `crash`, `hang`,
 //! `out-of-bounds-write`, `error-logged`, and the note on where nodes ran.
 
-use twinfer_case::{Kind, Observation, Outcome, Stage, Variant, Verdict};
+use std::collections::BTreeMap;
+
+use twinfer_case::{Disagreement, Kind, Observation, Outcome, Stage, Variant, Verdict};
 
 use crate::{
-    Judgement, OutputSource, bounds, ending, log, placement, report::Report, shape::compatible_shapes,
-    tolerance::outputs_differ,
+    Judgement, OutputSource, bounds, ending, log, placement,
+    report::Report,
+    shape::compatible_shapes,
+    tolerance::{differing_outputs, outputs_differ},
 };
 
 /// What one variant did with a model that golden does not support.
@@ -28,6 +32,14 @@ enum OwnDifference {
     Slight(String),
     /// By more: a comparison with another variant means nothing.
     Large(String),
+}
+
+/// How an answer differs from that of another variant.
+struct OtherDifference {
+    stage: Stage,
+    detail: String,
+    /// The outputs that differ; `None` if something else does.
+    disagreement: Option<Disagreement>,
 }
 
 /// What variants are asked: to run a model that golden does not support.
@@ -79,8 +91,7 @@ impl Together<'_> {
         }
         log::check(answer.observation, &mut report);
         placement::check(answer.observation, &mut report);
-        let others = || self.answers.iter().enumerate().filter(|(other, _)| *other != place);
-        let compared = others().any(|(_, other)| is_compared(answer, other));
+        let compared = self.is_compared(place);
         let (divergences, notes) = report.into_parts();
         let verdict = if !divergences.is_empty() {
             Verdict::Diverges(divergences)
@@ -92,6 +103,13 @@ impl Together<'_> {
             Verdict::NoReference(self.question.unknown.to_owned())
         };
         Judgement { verdict, notes, compared }
+    }
+
+    /// Whether an answer is compared with that of another variant, and both agree with themselves.
+    fn is_compared(&self, place: usize) -> bool {
+        let (answer, is_steady) = (&self.answers[place], |place: usize| is_steady(self.own[place].as_ref()));
+        let mut others = self.answers.iter().enumerate().filter(|(other, _)| *other != place);
+        is_steady(place) && others.any(|(place, other)| is_steady(place) && is_compared(answer, other))
     }
 
     /// Compares an answer with the other answers of its variant, and then with that of another variant.
@@ -106,11 +124,11 @@ impl Together<'_> {
         };
         match (&self.own[place], with_other) {
             (Some(OwnDifference::Large(detail)), _) => nondeterministic(detail, report),
-            (own, Some((stage, detail))) => {
+            (own, Some(OtherDifference { stage, detail, disagreement })) => {
                 if let Some(OwnDifference::Slight(detail)) = own {
                     nondeterministic(detail, report);
                 }
-                report.disagrees(stage, detail);
+                report.disagrees(stage, detail, disagreement);
             }
             (_, None) => {}
         }
@@ -165,10 +183,14 @@ fn bits_differ(one: &Observation, other: &Observation, sources: &[OutputSource])
 /// first that ended by itself.
 fn baseline(answers: &[Answer<'_>], own: &[Option<OwnDifference>]) -> Option<usize> {
     let first = |holds: fn(&Answer<'_>) -> bool| {
-        let is_steady = |own: &Option<OwnDifference>| !matches!(own, Some(OwnDifference::Large(_)));
-        answers.iter().zip(own).position(|(answer, own)| holds(answer) && is_steady(own))
+        answers.iter().zip(own).position(|(answer, own)| holds(answer) && is_steady(own.as_ref()))
     };
     first(executed).or_else(|| first(accepted)).or_else(|| first(ended))
+}
+
+/// Whether a variant agrees with itself as far as two variants have to agree.
+const fn is_steady(own: Option<&OwnDifference>) -> bool {
+    !matches!(own, Some(OwnDifference::Large(_)))
 }
 
 /// Whether `answer` is compared with `other` at the deepest stage that its backend reaches: both accepted the model, and the other
@@ -193,16 +215,23 @@ fn ended(answer: &Answer<'_>) -> bool {
     !matches!(answer.observation.outcome, Outcome::Crashed(_) | Outcome::TimedOut)
 }
 
-/// The stage in which `answer` differs from `with`, and how, the value of `answer` first; `with` accepted the model if any variant
+/// How `answer` differs from `with`, in the stage in which it does, with the value of `answer` first; `with` accepted the model if any variant
 /// did.
-fn difference(answer: &Answer<'_>, with: &Answer<'_>, question: Question<'_>) -> Option<(Stage, String)> {
+fn difference(answer: &Answer<'_>, with: &Answer<'_>, question: Question<'_>) -> Option<OtherDifference> {
     let (one, other) = (answer.observation, with.observation);
     match (&one.outcome, &other.outcome) {
         (Outcome::Ok, Outcome::Ok) => {
             let between = |detail| format!("between {} and {}: {detail}", answer.variant, with.variant);
-            runs_differ(one, other, question.sources)
-                .map(|detail| (Stage::Execute, between(detail)))
-                .or_else(|| inferred_differ(one, other).map(|detail| (Stage::Parse, between(detail))))
+            let of_outputs = || {
+                let detail = between(runs_differ(one, other, question.sources)?);
+                let disagreement = disagreement(answer, with, question.sources);
+                Some(OtherDifference { stage: Stage::Execute, detail, disagreement })
+            };
+            let of_shapes = || {
+                let detail = between(inferred_differ(one, other)?);
+                Some(OtherDifference { stage: Stage::Parse, detail, disagreement: None })
+            };
+            of_outputs().or_else(of_shapes)
         }
         (Outcome::Rejected(_) | Outcome::Failed(_), Outcome::Ok) if question.refusals == Refusals::Open => {
             None
@@ -210,10 +239,24 @@ fn difference(answer: &Answer<'_>, with: &Answer<'_>, question: Question<'_>) ->
         // a backend that stops before this stage may have refused there as well
         (Outcome::Rejected(reason) | Outcome::Failed(reason), Outcome::Ok) if one.stage <= other.stage => {
             let (refuses, accepts) = (answer.variant, with.variant);
-            Some((one.stage, format!("{accepts} accepts the model, and {refuses} refuses it: {reason}")))
+            let detail = format!("{accepts} accepts the model, and {refuses} refuses it: {reason}");
+            Some(OtherDifference { stage: one.stage, detail, disagreement: None })
         }
         _ => None,
     }
+}
+
+/// The outputs in which `answer` differs from `with`; `None` if their numbers differ.
+fn disagreement(answer: &Answer<'_>, with: &Answer<'_>, sources: &[OutputSource]) -> Option<Disagreement> {
+    let runs = answer.observation.runs.iter().zip(&with.observation.runs);
+    let mut outputs: BTreeMap<usize, Option<f64>> = BTreeMap::new();
+    for (output, difference) in
+        runs.flat_map(|(one, other)| differing_outputs(&one.outputs, &other.outputs, sources))
+    {
+        let largest = outputs.entry(output).or_insert(difference);
+        *largest = largest.zip(difference).map(|(one, other)| one.max(other));
+    }
+    (!outputs.is_empty()).then(|| Disagreement { with: with.variant.clone(), outputs })
 }
 
 /// Whether the outputs of two observations are as close as those of two variants may be.

@@ -1,4 +1,4 @@
-use twinfer_case::{Blame, Divergence, Fallback, Kind, Note, Stage, Variant};
+use twinfer_case::{Blame, Disagreement, Divergence, Fallback, Kind, Note, Stage, Variant};
 
 /// The divergences and notes of the checks so far.
 pub struct Report<'a> {
@@ -22,9 +22,11 @@ impl<'a> Report<'a> {
         self.divergences.push(Divergence::accepted(self.variant.clone(), stage, rule));
     }
 
-    /// Adds a difference between the variant and another one, of which it is unknown which is wrong.
-    pub fn disagrees(&mut self, stage: Stage, detail: String) {
-        self.push(stage, Kind::Disagree, Blame::Nobody, detail);
+    /// Adds a difference between the variant and another one, of which it is unknown which is wrong, with the outputs that differ if any do.
+    pub fn disagrees(&mut self, stage: Stage, detail: String, disagreement: Option<Disagreement>) {
+        let variant = self.variant.clone();
+        let divergence = Divergence::new(variant, stage, Kind::Disagree, Blame::Nobody, detail);
+        self.divergences.push(Divergence { disagreement, ..divergence });
     }
 
     fn push(&mut self, stage: Stage, kind: Kind, blame: Blame, detail: String) {

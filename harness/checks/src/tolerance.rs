@@ -50,6 +50,34 @@ pub fn outputs_differ(one: &[Tensor], other: &[Tensor], sources: &[OutputSource]
     })
 }
 
+/// The outputs that differ beyond what is allowed, by their positions, each with the largest difference between two elements; without one if shapes
+/// or element types differ, or if a difference is not finite.
+pub fn differing_outputs(
+    one: &[Tensor],
+    other: &[Tensor],
+    sources: &[OutputSource],
+) -> Vec<(usize, Option<f64>)> {
+    let pairs = one.iter().zip(other).enumerate();
+    let differing = pairs.filter(|(output, (one, other))| {
+        let source = sources.get(*output).copied().unwrap_or_default();
+        tensors_differ(one, other, source).is_some()
+    });
+    differing.map(|(output, (one, other))| (output, largest_difference(one, other))).collect()
+}
+
+#[expect(clippy::float_cmp, reason = "equal is equal")]
+fn largest_difference(one: &Tensor, other: &Tensor) -> Option<f64> {
+    if one.shape != other.shape || one.dtype() != other.dtype() {
+        return None;
+    }
+    let differences = one.to_f64().into_iter().zip(other.to_f64()).map(|(one, other)| {
+        if one == other || one.is_nan() && other.is_nan() { 0.0 } else { (one - other).abs() }
+    });
+    let largest =
+        |largest: f64, difference: f64| if difference.is_nan() { f64::NAN } else { largest.max(difference) };
+    Some(differences.fold(0.0, largest)).filter(|largest| largest.is_finite())
+}
+
 fn tensors_differ(one: &Tensor, other: &Tensor, source: OutputSource) -> Option<String> {
     if source == OutputSource::Wrong {
         return None;

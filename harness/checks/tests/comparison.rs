@@ -95,7 +95,29 @@ fn answers_that_agree_conform() {
 #[test]
 fn different_answers_disagree_without_blame() {
     let detail = "between ort:cpu,opt=all and ort:cpu,opt=off: run 0: output 0: element 0 is 2 and 1";
-    assert_eq!(verdicts(&[gave(1.0), gave(2.0)]), [Verdict::Conforms, disagrees(1, Stage::Execute, detail)]);
+    let mut verdicts = verdicts(&[gave(1.0), gave(2.0)]);
+    assert_eq!(disagreement(&mut verdicts[1]), [(0, Some(1.0))]);
+    assert_eq!(verdicts, [Verdict::Conforms, disagrees(1, Stage::Execute, detail)]);
+}
+
+/// Takes the outputs that differ, each with the largest difference, from a verdict.
+fn disagreement(verdict: &mut Verdict) -> Vec<(usize, Option<f64>)> {
+    let Verdict::Diverges(divergences) = verdict else { return Vec::new() };
+    let taken = divergences.iter_mut().find_map(|one| one.disagreement.take());
+    taken.map(|one| one.outputs.into_iter().collect()).unwrap_or_default()
+}
+
+#[test]
+fn largest_difference_of_all_runs_is_that_of_an_output() {
+    let answer = |runs: [[f32; 2]; 2]| {
+        let output = |value: f32| Tensor { shape: vec![1], data: TensorData::Float(vec![value]) };
+        let run =
+            |values: [f32; 2]| RunOutput { outputs: values.map(output).to_vec(), intermediates: Vec::new() };
+        Observation { runs: runs.map(run).to_vec(), ..ended(Stage::Execute, Outcome::Ok) }
+    };
+    let between = |one, other| disagreement(&mut verdicts(&[answer(one), answer(other)])[1]);
+    assert_eq!(between([[1.0, 5.0], [1.0, 5.0]], [[1.5, 5.0], [4.0, 5.0]]), [(0, Some(3.0))]);
+    assert_eq!(between([[1.0, 5.0], [1.0, 5.0]], [[1.5, 5.0], [f32::NAN, 6.0]]), [(0, None), (1, Some(1.0))]);
 }
 
 #[test]
@@ -225,7 +247,7 @@ fn variant_that_contradicts_itself_disagrees_with_nobody() {
     for (order, fickle_at) in [([fickle.clone(), steady.clone()], 0), ([steady, fickle], 1)] {
         let verdicts = judged_with_repeats(&order, &[]);
         assert_eq!(kinds(&verdicts[fickle_at]), nondeterministic);
-        assert_eq!(verdicts[1 - fickle_at], Verdict::Conforms);
+        assert_eq!(verdicts[1 - fickle_at], open(), "it was compared with nothing that is steady");
     }
 }
 

@@ -170,17 +170,8 @@ mod tests {
     }
 
     fn diverging(kind: Kind) -> VariantRecord {
-        let divergence = Divergence {
-            variant: "trt".parse().unwrap(),
-            stage: Stage::Execute,
-            kind,
-            blame: Blame::Variant,
-            detail: String::new(),
-            diagnosis: None,
-            fallback: None,
-            documented: None,
-            culprit: None,
-        };
+        let variant = "trt".parse().unwrap();
+        let divergence = Divergence::new(variant, Stage::Execute, kind, Blame::Variant, String::new());
         record(Stage::Execute, true, Verdict::Diverges(vec![divergence]))
     }
 

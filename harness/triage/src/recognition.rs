@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{BackendName, CaseRecord, Cause, Finding, Shown};
+use twinfer_case::{CaseRecord, Cause, Disagreement, Finding, Shown};
 
 use crate::{
     classes::SEVERAL_RUNS,
@@ -13,10 +13,10 @@ use crate::{
 /// Where a model is wrong: the names of nodes, of which one suffices.
 pub type Place = BTreeSet<String>;
 
-/// Places with the largest difference from golden at each.
+/// Places with the largest difference at each.
 pub type Places = BTreeMap<Place, Difference>;
 
-/// The largest difference from golden at a place.
+/// The largest difference at a place, from golden or between two backends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub enum Difference {
     /// Nothing is known of it.
@@ -29,8 +29,8 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The difference at a segment that was judged.
-    fn of_segment(difference: Option<f64>) -> Self {
+    /// The largest difference of outputs that were compared.
+    fn of_outputs(difference: Option<f64>) -> Self {
         difference.map_or(Self::Unbounded, Self::Finite)
     }
 
@@ -89,7 +89,7 @@ impl<'a> Recognition<'a> {
         };
         let found: Vec<_> = found.into_iter().collect();
         let all = found.iter().copied().chain(known.iter().filter(is_shown));
-        let explained = all.filter(|finding| !finding.is_unexplained()).collect();
+        let explained = all.filter(|finding| !finding.is_told_by_place()).collect();
         Self { known, records, outputs, found, explained }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Recognition<'a> {
         let records = self.records.iter().filter(|record| record.findings.contains(&slug));
         let wrong = records.flat_map(|record| {
             let others = self.blamed_by_others(finding, record);
-            let wrong = self.wrong_in(record, backend).into_iter();
+            let wrong = self.wrong_in(record, finding).into_iter();
             wrong.filter(move |(place, _)| place.is_disjoint(&others))
         });
         let of_backend = self.explained.iter().filter(|other| other.signature.backend == *backend);
@@ -127,16 +127,22 @@ impl<'a> Recognition<'a> {
         others.flatten().filter(|name| !own.contains(name)).collect()
     }
 
-    /// Where a backend is wrong in a case, and by how much.
-    fn wrong_in(&self, record: &CaseRecord, backend: &BackendName) -> Vec<(Place, Difference)> {
+    /// Where the backend of a finding is wrong in a case, or disagrees with another one, and by how much.
+    fn wrong_in(&self, record: &CaseRecord, finding: &Finding) -> Vec<(Place, Difference)> {
+        let backend = &finding.signature.backend;
         let of_backend = record.variants.iter().filter(|record| record.variant.backend == *backend);
         let divergences = of_backend.flat_map(|record| record.verdict.divergences());
+        if let Some(Disagreement { with, .. }) = finding.disagreement() {
+            let all = divergences.filter_map(|divergence| divergence.disagreement.as_ref());
+            let of_pair = all.filter(|disagreement| disagreement.with.backend == with.backend);
+            return of_pair.flat_map(|disagreement| self.differing_outputs(disagreement)).collect();
+        }
         let culprits = divergences.filter(|one| one.concerns_values()).map(|one| one.culprit.as_ref());
         let wrong = culprits.flat_map(|culprit| match culprit {
             Some(culprit) => {
                 let is_judged = culprit.shown != Shown::Whole;
                 let of_segment = |difference| {
-                    if is_judged { Difference::of_segment(difference) } else { Difference::Unknown }
+                    if is_judged { Difference::of_outputs(difference) } else { Difference::Unknown }
                 };
                 let places = culprit.differences();
                 places.map(|(place, difference)| (owned(place), of_segment(difference))).collect()
@@ -146,10 +152,18 @@ impl<'a> Recognition<'a> {
         wrong.collect()
     }
 
+    fn differing_outputs(&self, disagreement: &Disagreement) -> Vec<(Place, Difference)> {
+        let named = |(output, difference): (&usize, &Option<f64>)| {
+            let place = Place::from([self.outputs.get(*output)?.clone()]);
+            Some((place, Difference::of_outputs(*difference)))
+        };
+        disagreement.outputs.iter().filter_map(named).collect()
+    }
+
     /// Whether a finding that shows at `places` shows where `known`, a finding on the same case, lists it, and no other error. A case that has no
     /// segments does not tell where.
     pub fn is_at_places_of(&self, finding: &Finding, places: &Places, known: &Finding) -> bool {
-        let is_of_one_name = known.signature == finding.signature;
+        let is_of_one_name = finding.is_alike(known);
         if is_of_one_name && (finding.is_explained_apart(known) || finding.is_much_larger_than(known)) {
             return false;
         }
@@ -166,7 +180,7 @@ impl<'a> Recognition<'a> {
     ///
     /// It is if the same explains a known finding, whatever the operators. If it shows at one place, it also is if a known explanation may be behind it, or if
     /// two mistakes at once explain it and known findings show each. Otherwise known findings need its signature and its error. If nothing in the
-    /// signature explains it, they must also list all its places, with differences that are not much smaller, or one that lists none must have its case.
+    /// signature explains it, or backends disagree, they must also list all its places, with differences that are not much smaller, or one that lists none must have its case.
     pub fn recognize(&self, finding: &Finding, places: &Places) -> Recognized {
         let is_known_together = self.is_known_together(finding);
         let may_be_known = || self.known.iter().any(|known| may_show(finding, known));
@@ -175,7 +189,7 @@ impl<'a> Recognition<'a> {
         {
             return Recognized::Known;
         }
-        let of_one_name = self.known.iter().filter(|known| known.signature == finding.signature);
+        let of_one_name = self.known.iter().filter(|known| finding.is_alike(known));
         let of_one_name: Vec<_> = of_one_name.collect();
         let is_alike = |known: &&Finding| finding.shows_error_of(known);
         let alike: Vec<_> = of_one_name.iter().copied().filter(is_alike).collect();
@@ -188,7 +202,7 @@ impl<'a> Recognition<'a> {
                 false => Recognized::Otherwise,
             };
         }
-        if !finding.is_unexplained()
+        if !finding.is_told_by_place()
             || alike.iter().any(|known| known.places().is_empty() && known.case == finding.case)
         {
             return Recognized::Known;

@@ -36,6 +36,7 @@ pub fn recognize(
     let (mut recognized, mut not_checked) = (BTreeSet::new(), BTreeSet::new());
     for found in report.findings.iter_mut().filter(|found| found.new) {
         let places = recognition.places(&found.finding);
+        let nodes = if found.finding.disagreement().is_some() { "outputs" } else { "nodes" };
         match recognition.recognize(&found.finding, &places) {
             Recognized::New => {}
             Recognized::Known => _ = recognized.insert(found.slug.clone()),
@@ -44,12 +45,12 @@ pub fn recognize(
                 found.slug
             ),
             Recognized::Elsewhere(places) => note!(
-                "{} resembles a known finding, but shows at other nodes: {}. If it is the same bug, run `twinfer adopt` on it to make these nodes known too",
+                "{} resembles a known finding, but shows at other {nodes}: {}. If it is the same bug, run `twinfer adopt` on it to make these {nodes} known too",
                 found.slug,
                 quoted(&places)
             ),
             Recognized::MuchLarger(places) => note!(
-                "{} resembles a known finding, but its error is much larger at these nodes: {}. If it is the same bug, run `twinfer adopt` on it to make errors of this size known too",
+                "{} resembles a known finding, but its error is much larger at these {nodes}: {}. If it is the same bug, run `twinfer adopt` on it to make errors of this size known too",
                 found.slug,
                 quoted(&places)
             ),
@@ -57,7 +58,7 @@ pub fn recognize(
         if checked.is_some_and(|checked| !recognition.is_at_places_of(&found.finding, &places, checked)) {
             not_checked.insert(found.slug.clone());
         }
-        if found.finding.is_unexplained() {
+        if found.finding.is_told_by_place() {
             let named = |(place, difference): (Place, Difference)| {
                 place.into_iter().map(move |name| (name, difference.finite()))
             };
