@@ -22,7 +22,7 @@ use twinfer_triage::{
 };
 use twinfer_workers::{HostContext, TriageWorkers};
 
-use self::lookahead::{Lookahead, Wanted};
+use self::lookahead::{Investigations, Lookahead, Wanted};
 use crate::{
     CampaignError,
     stage_event::{EventSender, StageEvent},
@@ -209,7 +209,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             return;
         }
         let begun = Instant::now();
-        let lookahead = Lookahead::of(undecided, catalog.clone(), &self.done, end);
+        let investigations =
+            Investigations { done: &self.done, under_way: &self.under_way, dedup: self.resources.dedup };
+        let lookahead = Lookahead::of(undecided, catalog.clone(), investigations, end);
         let lookahead = match self.limits.order {
             Order::ByCase => lookahead,
             Order::ByWeight => lookahead.by_weight(),
@@ -323,6 +325,7 @@ impl Resources<'_> {
         reduced: Reduced,
         cancellation: &Cancellation,
     ) -> Result<Option<TriageOutcome>, CampaignError> {
+        self.dedup.register_again(suspect.id(), &reduced);
         let workers = &self.variants[suspect.variant];
         Ok(self.investigator.confirm(workers, suspect, reduced, cancellation)?)
     }

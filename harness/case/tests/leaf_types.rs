@@ -217,7 +217,7 @@ fn a_summary_counts_what_its_records_say() {
 
 #[test]
 fn masks_are_read_by_the_key_of_earlier_journals_too() {
-    let guise = Guise { operators: vec!["Conv".to_owned()], mutants: Vec::new() };
+    let guise = Guise { operators: vec!["Conv".to_owned()], ..Guise::default() };
     let mask = Mask { finding: "a".to_owned(), guise };
     let summary = Summary { masks: vec![MaskCount { mask: mask.clone(), cases: 2 }], ..Summary::default() };
     let text = serde_json::to_string(&summary).unwrap();

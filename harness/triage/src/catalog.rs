@@ -11,7 +11,7 @@ use crate::{
     matching::Matching,
     minimal_case::MinimalCase,
     provisional::Provisional,
-    resemblance::{is_alike, known_parts},
+    resemblance::{differ_in_conditions, is_alike, known_parts},
     triage_result::Reduced,
 };
 
@@ -122,12 +122,16 @@ impl Catalog {
 
     /// The guise under which cases that look like this are counted if the finding at `index` is *masked* in them: mutants explain the
     /// finding, and no mutant explains the case, in which two mutants may have combined; or other mutants explain the case than the
-    /// finding, and do so by accident. `None` if the finding shows unmasked.
+    /// finding, and do so by accident; or another condition fails in a parser. `None` if the finding shows unmasked.
     pub fn guise(&self, index: usize, provisional: &Provisional) -> Option<Guise> {
         let Entry { identity, masked, .. } = &self.entries[index];
+        if differ_in_conditions(&identity.signature, &provisional.signature) {
+            let condition = provisional.signature.condition().map(str::to_owned);
+            return Some(Guise { condition, ..Guise::default() });
+        }
         match (&identity.signature.cause, &provisional.signature.cause) {
             (Cause::Diagnosis(_), Cause::Graph(classes)) => {
-                Some(Guise { operators: weighted_operators(classes), mutants: Vec::new() })
+                Some(Guise { operators: weighted_operators(classes), ..Guise::default() })
             }
             (Cause::Diagnosis(_) | Cause::Graph(_), Cause::Diagnosis(possible))
                 if !identity.is_likely(provisional) =>
@@ -136,7 +140,7 @@ impl Catalog {
                     !guise.mutants.is_empty() && guise.mutants.iter().all(|mutant| possible.contains(mutant))
                 };
                 let known = masked.iter().map(|masked| &masked.guise).find(|guise| is_worn(guise));
-                let own = || Guise { operators: Vec::new(), mutants: possible.clone() };
+                let own = || Guise { mutants: possible.clone(), ..Guise::default() };
                 Some(known.cloned().unwrap_or_else(own))
             }
             _ => None,
@@ -173,7 +177,10 @@ impl Catalog {
             return None;
         }
         let alike = self.entries.iter().enumerate().rev();
-        let alike = alike.filter(|(_, entry)| is_alike(&entry.identity.signature, &provisional.signature));
+        let alike = alike.filter(|(_, Entry { identity, .. })| {
+            is_alike(&identity.signature, &provisional.signature)
+                || differ_in_conditions(&identity.signature, &provisional.signature)
+        });
         let counted = alike.filter_map(|(index, entry)| {
             let guise = self.guise(index, provisional)?;
             let masked = entry.masked.iter().find(|masked| masked.guise == guise)?;

@@ -39,6 +39,21 @@ impl Dedup {
         !reduced.is_certain() || self.register_identities(suspect, &reduced.identities().collect::<Vec<_>>())
     }
 
+    /// Registers that `suspect` is going to be confirmed, whichever earlier one was expected to come to the same.
+    pub fn register_again(&self, suspect: SuspectId, reduced: &Reduced) {
+        self.lock().registered.push((suspect, reduced.identity.clone()));
+    }
+
+    /// The suspects before `suspect` whose investigations reached the finding that it was reduced to.
+    pub fn reached_before(&self, suspect: SuspectId, reduced: &Reduced) -> Vec<SuspectId> {
+        let reached = self.lock();
+        let earlier = reached.registered.iter().filter(|(other, _)| *other < suspect);
+        earlier
+            .filter(|(_, identity)| identity.is_same_as(&reduced.identity))
+            .map(|(other, _)| *other)
+            .collect()
+    }
+
     fn register_identities(&self, suspect: SuspectId, identities: &[&Identity]) -> bool {
         let mut reached = self.lock();
         let is_reached = |identity: &Identity| {

@@ -65,6 +65,13 @@ pub fn is_alike(one: &Signature, other: &Signature) -> bool {
         && one.error == other.error
 }
 
+/// Whether a parser refused both with the same error, but for the condition that failed.
+pub fn differ_in_conditions(one: &Signature, other: &Signature) -> bool {
+    let conditions = one.condition().zip(other.condition());
+    conditions.is_some_and(|(one, other)| one != other)
+        && is_alike(&one.without_condition(), &other.without_condition())
+}
+
 /// Whether the signature is of wrong values, which an explanation may have made a precision fallback.
 const fn is_of_values(signature: &Signature) -> bool {
     are_of_values(signature.kind, signature.kind) && !matches!(signature.cause, Cause::Fallback { .. })

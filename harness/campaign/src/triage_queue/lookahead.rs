@@ -5,8 +5,11 @@ use std::{
 };
 
 use twinfer_case::{FindingSeverity, Signature};
-use twinfer_triage::{Catalog, Identity, Reduced, Suspect, SuspectId, TriageResult, may_be_same_finding};
+use twinfer_triage::{
+    Catalog, Dedup, Identity, Reduced, Suspect, SuspectId, TriageResult, may_be_same_finding,
+};
 
+use super::Investigation;
 use crate::{
     decide::{Counts, Decision, Question, Triaged, decide},
     stages::JudgedCase,
@@ -50,25 +53,44 @@ fn weight(severity: FindingSeverity, suspects: u64) -> u64 {
     suspects << less_severe
 }
 
+/// Investigations of suspects that are not decided.
+#[derive(Clone, Copy)]
+pub struct Investigations<'a> {
+    pub done: &'a BTreeMap<SuspectId, Arc<TriageResult>>,
+    pub under_way: &'a BTreeMap<SuspectId, Investigation>,
+    /// What they have reached.
+    pub dedup: &'a Dedup,
+}
+
+impl Investigations<'_> {
+    /// Whether an earlier suspect is under way that came to what this one was reduced to.
+    fn expect(&self, suspect: SuspectId, reduced: &Reduced) -> bool {
+        let earlier = self.dedup.reached_before(suspect, reduced);
+        earlier.iter().any(|earlier| self.under_way.contains_key(earlier))
+    }
+}
+
 /// Decides the undecided cases in advance, in a catalog of its own.
 struct Foresight<'a> {
     lookahead: Lookahead,
     catalog: Catalog,
-    done: &'a BTreeMap<SuspectId, Arc<TriageResult>>,
+    investigations: Investigations<'a>,
     /// Provisional signatures of the suspects that resemble nothing else.
     expected: Vec<&'a Signature>,
+    /// What the suspects that are to be confirmed were reduced to.
+    unconfirmed: Vec<&'a Identity>,
 }
 
 impl Lookahead {
-    /// Looks at the `undecided` cases, with the investigations that are `done`. Every case before `end` has its verdicts.
+    /// Looks at the `undecided` cases. Every case before `end` has its verdicts.
     pub fn of(
         undecided: &BTreeMap<u64, JudgedCase>,
         catalog: Catalog,
-        done: &BTreeMap<SuspectId, Arc<TriageResult>>,
+        investigations: Investigations<'_>,
         end: u64,
     ) -> Self {
-        let lookahead = Self::default();
-        let mut foresight = Foresight { lookahead, catalog, done, expected: Vec::new() };
+        let (lookahead, expected, unconfirmed) = (Self::default(), Vec::new(), Vec::new());
+        let mut foresight = Foresight { lookahead, catalog, investigations, expected, unconfirmed };
         for (index, case) in undecided.iter().take(HORIZON) {
             foresight.record(case, Counts::at(*index, end));
         }
@@ -119,16 +141,38 @@ impl<'a> Foresight<'a> {
 
     /// The finding that a suspect will probably count for.
     fn decide(&mut self, suspect: &'a Arc<Suspect>, counts: Counts) -> Option<usize> {
-        let result = self.done.get(&suspect.id()).map(|result| &**result);
+        let result = self.investigations.done.get(&suspect.id()).map(|result| &**result);
         match decide(&self.catalog, counts, suspect.case, &suspect.provisional, None, result) {
             Decision::Known(finding) | Decision::Repeats(finding) => Some(finding),
             Decision::Triaged(triaged, _) => Some(self.triaged(&triaged)),
-            Decision::Confirm(question) => question.meanwhile.filter(|_| question.hidden_behind.is_some()),
+            Decision::Confirm(question) => {
+                let meanwhile = question.meanwhile.filter(|_| question.hidden_behind.is_some());
+                self.want_confirmed(suspect, question);
+                meanwhile
+            }
             Decision::Investigate(question) => {
                 let meanwhile = question.meanwhile;
                 self.want(suspect, question);
                 meanwhile
             }
+        }
+    }
+
+    /// Wants a suspect that is reduced to be confirmed, unless an earlier one that was reduced to the same is, or another one under way is
+    /// expected to come to that.
+    fn want_confirmed(&mut self, suspect: &'a Arc<Suspect>, question: Question) {
+        let result = self.investigations.done.get(&suspect.id());
+        let reduced = result.and_then(|result| result.outcome.reduced());
+        let Some(reduced) = reduced.filter(|_| question.hidden_behind.is_none()) else {
+            return self.want(suspect, question);
+        };
+        if self.unconfirmed.iter().any(|earlier| earlier.is_same_as(&reduced.identity)) {
+            return;
+        }
+        self.unconfirmed.push(&reduced.identity);
+        if !self.investigations.expect(suspect.id(), reduced) {
+            let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind: None, settles: 1 };
+            self.lookahead.new.push(wanted);
         }
     }
 

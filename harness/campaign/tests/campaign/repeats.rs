@@ -73,6 +73,18 @@ fn outcome_that_changes_from_run_to_run_is_unstable() {
     assert!(signatures.iter().all(|error| error.is_none()), "{signatures:?}");
 }
 
+/// Workers that have run other cases name another condition, so that what they show has to be confirmed to be recognized.
+#[test]
+fn cases_whose_condition_depends_on_the_worker_are_investigated_seldom() {
+    let record = against(Role::NamesAnotherConditionOnceWarm, 300).record(2, 3);
+    let refused = record.journal.iter().filter(|record| !record.findings.is_empty()).count();
+    let [finding] = &record.findings[..] else { panic!("one bug: {:?}", record.findings) };
+    assert_eq!(finding.signature.condition(), Some("bias.rank == 1"));
+    let masked = record.journal.iter().filter(|record| !record.masks.is_empty()).count();
+    assert!(refused > 60 && masked + 5 > refused, "{masked} of {refused}");
+    assert!((1..20).contains(&record.investigated), "{} of {refused}", record.investigated);
+}
+
 #[test]
 fn outcome_that_depends_on_unwritten_memory_is_unstable() {
     let mut campaign = against(Role::RefusesByFilling, 80);

@@ -43,6 +43,8 @@ pub struct Record {
     pub journal: Vec<CaseRecord>,
     pub findings: Vec<Finding>,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
+    /// How many divergences were investigated.
+    pub investigated: usize,
     events: Vec<Event>,
 }
 
@@ -144,6 +146,7 @@ impl TestCampaign {
             journal: outcome.journal(),
             findings: outcome.findings(),
             files: outcome.finding_files(),
+            investigated: outcome.investigated(),
             events: outcome.ordered_events(),
         }
     }
@@ -220,6 +223,10 @@ impl Outcome {
             )
         };
         self.events.iter().filter(is_in_order).cloned().collect()
+    }
+
+    fn investigated(&self) -> usize {
+        self.events.iter().filter(|event| matches!(event, Event::Investigated { .. })).count()
     }
 
     /// The kinds of all divergences in the journal.

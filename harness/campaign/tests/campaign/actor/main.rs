@@ -306,6 +306,11 @@ impl Actor {
                 let errors = ["UNSUPPORTED_NODE", "INVALID_NODE"];
                 return Some(Defect::Refused(errors[self.biased % errors.len()]));
             }
+            Role::NamesAnotherConditionOnceWarm if bias => {
+                let at_first = "INVALID_NODE: Assertion failed: bias.rank == 1";
+                let later = "INVALID_NODE: Assertion failed: bias.channels == 4";
+                return Some(Defect::Refused(if self.biased == 0 { at_first } else { later }));
+            }
             Role::RefusesByFilling if bias => return defects::of_filling(),
             Role::ReadsScratch if bias => return defects::of_scratch(task.filling),
             Role::HasManyBugs

@@ -96,6 +96,8 @@ roles! {
 
     /// Refuses a graph with a bias with one of two errors in turn, as the process goes on.
     AlternatesErrors = "alternates-errors",
+    /// Refuses a graph with a bias, and names one failed condition for the first such case of the process, and another one for all others.
+    NamesAnotherConditionOnceWarm = "names-another-condition-once-warm",
     /// Refuses a graph with a bias with one of two errors, or not at all, as the allocator fills memory.
     RefusesByFilling = "refuses-by-filling",
 
