@@ -209,8 +209,11 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             return;
         }
         let begun = Instant::now();
-        let investigations =
-            Investigations { done: &self.done, under_way: &self.under_way, dedup: self.resources.dedup };
+        let investigations = Investigations {
+            done: &self.done,
+            under_way: self.under_way.keys().copied().collect(),
+            dedup: self.resources.dedup,
+        };
         let lookahead = Lookahead::of(undecided, catalog.clone(), investigations, end);
         let lookahead = match self.limits.order {
             Order::ByCase => lookahead,

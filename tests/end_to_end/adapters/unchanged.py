@@ -1,6 +1,6 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
 that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time; with
-`dying`, every process ends in its third case. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
+`dying`, every process ends in its third case; with `scaled FACTOR...`, each float input is multiplied by its factor. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
 import itertools, json, os, random, struct, sys
 
 MODE = (sys.argv[1:] or ["execute"])[0]
@@ -8,7 +8,8 @@ REACHES = "build" if MODE == "build" else "execute"
 
 CASES = itertools.count(1)
 
-COUNT = (sys.argv[2:] or [None])[0]
+COUNT = (sys.argv[2:] or [None])[0] if MODE == "execute" else None
+FACTORS = [float(factor) for factor in sys.argv[2:]] if MODE == "scaled" else []
 
 DESCRIPTION = {"name": "unchanged", "version": "1", "capabilities": [], "reaches": REACHES}
 
@@ -27,12 +28,18 @@ def refuses():
         return file.tell() % 3 == 0
 
 
+def scaled(part, factor):
+    return b"".join(struct.pack("<f", factor * value) for (value,) in struct.iter_unpack("<f", part))
+
+
 while length := sys.stdin.buffer.read(4):
     header = json.loads(sys.stdin.buffer.read(struct.unpack("<I", length)[0]))
     kind, body = header["message"].popitem()
     parts = [sys.stdin.buffer.read(size) for size in header["payload"]]
     if MODE == "fickle":
         parts = [b"".join(struct.pack("<f", random.random()) for _ in range(len(part) // 4)) for part in parts]
+    if FACTORS and kind != "hello":
+        parts[1:] = map(scaled, parts[1:], itertools.cycle(FACTORS))
     if kind == "hello":
         send("hello", {"protocol": 1, "backends": [DESCRIPTION for _ in body["variants"]]})
         continue

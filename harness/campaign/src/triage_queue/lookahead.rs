@@ -9,7 +9,6 @@ use twinfer_triage::{
     Catalog, Dedup, Identity, Reduced, Suspect, SuspectId, TriageResult, may_be_same_finding,
 };
 
-use super::Investigation;
 use crate::{
     decide::{Counts, Decision, Question, Triaged, decide},
     stages::JudgedCase,
@@ -54,10 +53,9 @@ fn weight(severity: FindingSeverity, suspects: u64) -> u64 {
 }
 
 /// Investigations of suspects that are not decided.
-#[derive(Clone, Copy)]
 pub struct Investigations<'a> {
     pub done: &'a BTreeMap<SuspectId, Arc<TriageResult>>,
-    pub under_way: &'a BTreeMap<SuspectId, Investigation>,
+    pub under_way: BTreeSet<SuspectId>,
     /// What they have reached.
     pub dedup: &'a Dedup,
 }
@@ -66,7 +64,7 @@ impl Investigations<'_> {
     /// Whether an earlier suspect is under way that came to what this one was reduced to.
     fn expect(&self, suspect: SuspectId, reduced: &Reduced) -> bool {
         let earlier = self.dedup.reached_before(suspect, reduced);
-        earlier.iter().any(|earlier| self.under_way.contains_key(earlier))
+        earlier.iter().any(|earlier| self.under_way.contains(earlier))
     }
 }
 
