@@ -281,6 +281,9 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     /// Records the cases that are not decided when the campaign ends. Once time is up, what is known decides them; a campaign that is
     /// asked to stop leaves them to the one that resumes it.
     fn leave_undecided(&mut self) -> Result<(), CampaignError> {
+        if let Budget::Seconds(_) = self.admission.options().budget {
+            self.settle_escalated()?;
+        }
         if !self.admission.ran_out_of_time() {
             return self.record_open(Duration::ZERO);
         }
@@ -289,6 +292,11 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
             self.record(case)?;
         }
         Ok(())
+    }
+
+    /// Takes the cases that still wait to run at stronger options with the verdicts that they have.
+    fn settle_escalated(&mut self) -> Result<(), CampaignError> {
+        mem::take(&mut self.escalated).into_values().try_for_each(|case| self.settle(case))
     }
 
     /// Records the cases that have waited this long for decisions.

@@ -105,10 +105,14 @@ impl<'a> EscalationPolicy<'a> {
         }
     }
 
+    /// Whether a rung is one of poisoned memory.
+    pub fn is_poisoned(&self, rung: usize) -> bool {
+        self.poison.as_ref().is_some_and(|sample| sample.contains(rung))
+    }
+
     /// Counts an escalation, by rung the µs that it took. Poisoned rungs take no part of the ladder's time.
     pub fn escalated(&self, micros: &[(usize, u64)]) {
-        let is_poisoned = |rung| self.poison.as_ref().is_some_and(|sample| sample.contains(rung));
-        let of_ladder: Vec<_> = micros.iter().filter(|(rung, _)| !is_poisoned(*rung)).collect();
+        let of_ladder: Vec<_> = micros.iter().filter(|(rung, _)| !self.is_poisoned(*rung)).collect();
         if let Some(Rule::Time { share, .. }) = &self.rule
             && !of_ladder.is_empty()
         {

@@ -15,8 +15,15 @@ use crate::{
     stages::{Escalated, Escalation},
 };
 
-/// The way to the escalation threads. Cases that still wait in it when it is dropped are given up.
+/// The ways to the escalation threads. Cases that still wait in them when they are dropped are given up.
 pub struct EscalationQueue {
+    /// To the rungs of ladders, which may take long.
+    ladders: Way,
+    /// To poisoned memory alone. Behind ladders, most such cases would not have their turn.
+    poison: Way,
+}
+
+struct Way {
     sender: Sender<Escalation>,
     waiting: Receiver<Escalation>,
 }
@@ -29,20 +36,29 @@ pub struct EscalationThread<'a> {
 }
 
 impl EscalationQueue {
-    /// A queue, and the end that the threads receive from.
-    pub fn new() -> (Self, Receiver<Escalation>) {
-        let (sender, waiting) = unbounded();
-        (Self { sender, waiting: waiting.clone() }, waiting)
+    /// A queue, and the ends that threads receive from; each end has threads of its own.
+    pub fn new() -> (Self, [Receiver<Escalation>; 2]) {
+        let [ladders, poison] = [Way::new(), Way::new()];
+        let ends = [&ladders, &poison].map(|way| way.waiting.clone());
+        (Self { ladders, poison }, ends)
     }
 
     /// Has a case run at stronger options.
     pub fn send(&self, escalation: Escalation) {
+        let way = if escalation.is_only_poisoned { &self.poison } else { &self.ladders };
         // threads that have ended have sent why
-        let _ = self.sender.send(escalation);
+        let _ = way.sender.send(escalation);
     }
 }
 
-impl Drop for EscalationQueue {
+impl Way {
+    fn new() -> Self {
+        let (sender, waiting) = unbounded();
+        Self { sender, waiting }
+    }
+}
+
+impl Drop for Way {
     fn drop(&mut self) {
         while self.waiting.try_recv().is_ok() {}
     }

@@ -76,6 +76,7 @@ impl Judge<'_> {
             case,
             references,
             first,
+            is_only_poisoned: rungs.iter().all(|rung| self.escalation.is_poisoned(*rung)),
             rungs,
         });
         Ok((JudgedCase { index, record, is_final, suspects, resolved: Vec::new() }, escalation))

@@ -24,8 +24,8 @@ pub struct StageQueues {
     pub indices: Receiver<u64>,
     /// Cases to judge.
     pub executed: Receiver<ExecutedCase>,
-    /// Cases to run at stronger options.
-    pub escalations: Receiver<Escalation>,
+    /// Cases to run at stronger options, by [the way](crate::escalation_thread::EscalationQueue) that they take.
+    pub escalations: [Receiver<Escalation>; 2],
 }
 
 /// How many threads each stage has.
@@ -33,6 +33,7 @@ pub struct StageQueues {
 pub struct StageSizes {
     /// Threads that generate, and as many that judge.
     pub jobs: usize,
+    /// Threads of each way that cases to escalate take.
     pub escalations: usize,
 }
 
@@ -56,9 +57,11 @@ impl<'env> StageThreads<'env> {
             let (executed, events) = (executed.clone(), sender());
             scope.spawn(move || judge.run(&executed, &events));
         }
-        for _ in 0..sizes.escalations {
-            let (escalations, events) = (escalations.clone(), sender());
-            scope.spawn(move || escalation.run(&escalations, &events));
+        for escalations in escalations {
+            for _ in 0..sizes.escalations {
+                let (escalations, events) = (escalations.clone(), sender());
+                scope.spawn(move || escalation.run(&escalations, &events));
+            }
         }
     }
 }

@@ -110,6 +110,8 @@ pub struct Escalation {
     pub first: Observation,
     /// The rungs that it runs on, as indices of variants, in order.
     pub rungs: Vec<usize>,
+    /// Whether all of them are rungs of poisoned memory.
+    pub is_only_poisoned: bool,
 }
 
 /// What a case showed at stronger options.

@@ -20,6 +20,8 @@ const HORIZON: usize = 4096;
 /// Which suspects will have to be investigated, as far as can be foreseen before their turn.
 #[derive(Default)]
 pub struct Lookahead {
+    /// They are reduced, and only have to be confirmed.
+    reduced: Vec<Wanted>,
     /// They resemble nothing that is known or under way.
     new: Vec<Wanted>,
     /// They show known findings behind which other bugs may hide.
@@ -98,7 +100,7 @@ impl Lookahead {
     /// The same with those that matter most first in each class.
     #[must_use]
     pub fn by_weight(mut self) -> Self {
-        for class in [&mut self.new, &mut self.again, &mut self.alike] {
+        for class in [&mut self.reduced, &mut self.new, &mut self.again, &mut self.alike] {
             class.sort_by_key(|wanted| Reverse(wanted.weight()));
         }
         self
@@ -106,7 +108,7 @@ impl Lookahead {
 
     /// What to investigate first, second and so on.
     pub fn by_priority(&self) -> impl Iterator<Item = &Wanted> {
-        self.new.iter().chain(&self.again).chain(&self.alike)
+        [&self.reduced, &self.new, &self.again, &self.alike].into_iter().flatten()
     }
 
     /// Whether the investigation of `suspect` may still be needed.
@@ -170,7 +172,7 @@ impl<'a> Foresight<'a> {
         self.unconfirmed.push(&reduced.identity);
         if !self.investigations.expect(suspect.id(), reduced) {
             let wanted = Wanted { suspect: Arc::clone(suspect), hidden_behind: None, settles: 1 };
-            self.lookahead.new.push(wanted);
+            self.lookahead.reduced.push(wanted);
         }
     }
 

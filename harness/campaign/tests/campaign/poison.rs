@@ -1,8 +1,8 @@
 //! Cases that also run with poisoned memory.
 
-use std::{fs, num::NonZeroU64};
+use std::{fs, num::NonZeroU64, time::Duration};
 
-use twinfer_case::{Kind, MemoryMode, PoisonPattern, TrustedVariant, Variant, VariantSummary};
+use twinfer_case::{Budget, Kind, MemoryMode, PoisonPattern, TrustedVariant, Variant, VariantSummary};
 
 use crate::{
     actor::role::Role,
@@ -58,6 +58,25 @@ fn poisoned_cases_are_identical_for_one_and_six_jobs() {
     let one = campaign.record(1, 1);
     assert!(one.journal.iter().any(|record| record.variants.len() == 2));
     campaign.record(6, 3).assert_same(&one);
+}
+
+/// Rungs of a ladder may take as long as the campaign. What waits for them has verdicts all the same, and cases with poisoned memory do not wait.
+#[test]
+fn rungs_that_take_long_cost_no_case_and_delay_no_poison() {
+    let mut campaign = poisoning(Role::HangsAtLevels, MemoryMode::Keep, 0, 2);
+    let variant: Variant = "trt".parse().unwrap();
+    campaign.options.variants = vec![TrustedVariant::vouch(variant.with_memory(MemoryMode::Keep))];
+    campaign.options.ladder = Some("1/2".parse().unwrap());
+    campaign.options.budget = Budget::Seconds(2);
+    campaign.options.deadlines.execute = Duration::from_mins(10);
+    let outcome = campaign.run();
+    let indices: Vec<_> = outcome.journal().iter().map(|record| record.index).collect();
+    let count = indices.len() as u64;
+    assert!(count > 50 && indices.into_iter().eq(0..count), "cases are missing");
+    let poison_of = |variant: &VariantSummary| variant.variant.poison_of(variant.rung_of.as_ref()?);
+    let poisoned = outcome.summary.variants.iter().filter(|variant| poison_of(variant).is_some());
+    let poisoned: u64 = poisoned.map(VariantSummary::cases).sum();
+    assert!(poisoned > count / 8, "{poisoned} of {count} cases, a half of which also wait for rungs");
 }
 
 #[test]

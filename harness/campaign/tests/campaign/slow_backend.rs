@@ -13,6 +13,7 @@ use twinfer_case::{
     BackendError, Budget, Case, CaseRecord, Distribution, Event, Kind, Outcome, TrustedVariant, Verdict,
 };
 use twinfer_generators::Family;
+use twinfer_onnx::{Node, Op};
 use twinfer_store::{Records, RunDirectory, Start};
 
 use crate::{
@@ -119,6 +120,42 @@ fn finding_is_known_while_an_earlier_case_is_investigated() {
     };
     Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
     assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == Kind::WrongShape), "{kinds:?}");
+    assert!(!decided.contains(&0), "{decided:?}");
+}
+
+/// With a budget of time, what was reduced and has to be confirmed after all does not wait for earlier cases either.
+#[test]
+fn reduced_case_is_confirmed_while_an_earlier_case_is_investigated() {
+    let mut campaign = against(Role::NamesAnotherConditionAndHangsOnRepeat, 0);
+    let stream = |family: Family| family.stream(Distribution::Baseline, 3);
+    let has = |case: &Case, op: &Op| case.graph.nodes.iter().any(|node| node.op == *op);
+    let is_biased = |node: &Node| node.op.is_convolution() && node.inputs.len() == 3;
+    let has_bias = |case: &Case| case.graph.nodes.iter().any(is_biased);
+    let cases = || (0..1000).map(|index| stream(Family::Conv).case(index));
+    let first = cases().find(|case| has(case, &Op::Relu) && !has_bias(case)).unwrap();
+    let others: Vec<_> = cases().filter(|case| has_bias(case) && !has(case, &Op::Relu)).collect();
+    let case = move |index: u64| match index {
+        0 => first.clone(),
+        _ => others[index as usize % others.len()].clone(),
+    };
+    campaign.options.source = Some(Arc::new(case));
+    campaign.options.budget = Budget::Seconds(120);
+    campaign.options.experiments = false;
+    campaign.options.deadlines.execute = Duration::from_mins(10);
+    campaign.options.investigations = NonZeroUsize::new(16).unwrap();
+    campaign.options.repeat_every = u64::MAX;
+    let (stop, mut decided, mut investigated) = (Arc::clone(&campaign.options.stop), Vec::new(), Vec::new());
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let sink: &mut dyn FnMut(&Event) = &mut |event| match event {
+        Event::CaseFinished { record } => decided.push(record.index),
+        Event::Investigated { index, .. } => {
+            investigated.push(*index);
+            stop.store(investigated.len() > 2, Ordering::Relaxed);
+        }
+        _ => {}
+    };
+    Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
+    assert!(investigated.len() > 2, "{investigated:?}");
     assert!(!decided.contains(&0), "{decided:?}");
 }
 

@@ -66,7 +66,7 @@ struct Actor {
     is_poisoned: bool,
     has_seen_relu: bool,
     has_lost_context: bool,
-    /// Cases with a bias that ran before.
+    /// Cases that ran before, as far as they matter to the role.
     seen: HashSet<CaseHash>,
     /// How many cases with a bias ran before.
     biased: usize,
@@ -175,6 +175,7 @@ impl Actor {
             self.role,
             Role::ErrsAtLevel2
                 | Role::ErrsAtEveryLevel
+                | Role::HangsAtLevels
                 | Role::NeedsExclusiveDeviceAtLevels
                 | Role::DropsBiasAndMore
         )
@@ -188,7 +189,17 @@ impl Actor {
         if features.bias {
             self.misbehave(task.hash);
         }
+        if self.role == Role::HangsAtLevels && self.level.is_some() {
+            hang();
+        }
         if self.role == Role::HangsIfGroupedStridedAndSame && is_grouped_strided_and_same(&graph) {
+            hang();
+        }
+        let is_relu_alone = features.relu && !features.bias;
+        if self.role == Role::NamesAnotherConditionAndHangsOnRepeat
+            && is_relu_alone
+            && !self.seen.insert(task.hash)
+        {
             hang();
         }
         if self.role == Role::HangsRarely && task.hash.number().is_multiple_of(HANGING_PART) {
@@ -306,7 +317,8 @@ impl Actor {
                 let errors = ["UNSUPPORTED_NODE", "INVALID_NODE"];
                 return Some(Defect::Refused(errors[self.biased % errors.len()]));
             }
-            Role::NamesAnotherConditionOnceWarm if bias => {
+            Role::NamesAnotherConditionAndHangsOnRepeat if relu && !bias => return Some(Defect::Shape),
+            Role::NamesAnotherConditionOnceWarm | Role::NamesAnotherConditionAndHangsOnRepeat if bias => {
                 let at_first = "INVALID_NODE: Assertion failed: bias.rank == 1";
                 let later = "INVALID_NODE: Assertion failed: bias.channels == 4";
                 return Some(Defect::Refused(if self.biased == 0 { at_first } else { later }));

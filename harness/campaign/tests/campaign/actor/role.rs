@@ -98,6 +98,9 @@ roles! {
     AlternatesErrors = "alternates-errors",
     /// Refuses a graph with a bias, and names one failed condition for the first such case of the process, and another one for all others.
     NamesAnotherConditionOnceWarm = "names-another-condition-once-warm",
+    /// Is [`NamesAnotherConditionOnceWarm`](Self::NamesAnotherConditionOnceWarm), and returns the wrong shape for a Relu without a bias, but sleeps
+    /// for ten minutes when it runs such a case again.
+    NamesAnotherConditionAndHangsOnRepeat = "names-another-condition-and-hangs-on-repeat",
     /// Refuses a graph with a bias with one of two errors, or not at all, as the allocator fills memory.
     RefusesByFilling = "refuses-by-filling",
 
@@ -105,6 +108,8 @@ roles! {
     Aborts = "aborts",
     /// Sleeps for ten minutes if a convolution has a bias.
     Hangs = "hangs",
+    /// Sleeps for ten minutes in every case at every level of its ladder.
+    HangsAtLevels = "hangs-at-levels",
     /// Sleeps for ten minutes in one case, after [`HANGING_CASE`] cases of all processes.
     HangsOnce = "hangs-once",
     /// Sleeps for ten minutes if a Conv is grouped and strided and padded to the same size: in one case in twenty of the family conv.
