@@ -20,6 +20,7 @@ use crate::{
 
 fn on_devices(role: Role, devices: &[&str], cases: u64) -> TestCampaign {
     let mut campaign = against(role, cases);
+    campaign.options.experiments = false;
     campaign.options.devices = devices.iter().map(|device| (*device).to_owned()).collect();
     campaign.options.jobs = NonZeroUsize::new(4).unwrap();
     campaign

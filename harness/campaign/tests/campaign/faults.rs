@@ -197,6 +197,7 @@ fn exclusive_workers_run_one_at_a_time_per_device() {
     campaign.options.variants.push(TrustedVariant::vouch(other));
     let four = NonZeroUsize::new(4).unwrap();
     (campaign.options.jobs, campaign.options.investigations) = (four, four);
+    campaign.options.experiments = false;
     let outcome = campaign.run();
     let started = outcome.events.iter().filter(|event| matches!(event, Event::WorkerStarted { .. }));
     assert_eq!(started.count(), 2, "one of each variant");

@@ -126,7 +126,7 @@ fn diverging_cases_escalate_unless_they_are_known() {
 #[test]
 fn shards_escalate_the_same_cases_as_the_whole_campaign() {
     let mut campaign = escalating(Role::ErrsAtEveryLevel, 60, "1/6");
-    campaign.options.minimize = false;
+    (campaign.options.minimize, campaign.options.experiments) = (false, false);
     let whole = campaign.run();
     let (journal, findings) = (whole.journal(), whole.summary.findings.clone());
     let folder = tempfile::tempdir().unwrap();
