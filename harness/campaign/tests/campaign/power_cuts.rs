@@ -23,9 +23,16 @@ struct Recorded {
     events: Vec<Event>,
 }
 
+/// A campaign with findings. What experiments add to them is in the same files.
+fn campaign() -> TestCampaign {
+    let mut campaign = against(Role::IgnoresBias, 120);
+    campaign.options.experiments = false;
+    campaign
+}
+
 impl Recorded {
     fn run() -> Self {
-        let mut campaign = against(Role::IgnoresBias, 120);
+        let mut campaign = campaign();
         let root = campaign.shared("disk");
         fs::create_dir(&root).unwrap();
         campaign.out = root.join("run");
@@ -106,7 +113,7 @@ fn what_was_reported_survives_power_cuts() {
         let (left, checked) = recorded.cut(|_| true, &mut random);
         checked.unwrap();
         if is_full_tier() || cut % 25 == 0 {
-            let mut campaign = against(Role::IgnoresBias, 120);
+            let mut campaign = campaign();
             campaign.out = left.path().join("run");
             campaign.start = if has_run(&campaign.out) { Start::Resumed } else { Start::New };
             let after = campaign.run();
@@ -161,7 +168,7 @@ fn disk_that_leaves_out_a_sync_is_noticed() {
 
 #[test]
 fn lost_and_torn_findings_are_made_again_by_resume() {
-    let mut campaign = against(Role::IgnoresBias, 120);
+    let mut campaign = campaign();
     let whole = campaign.run();
     let (journal, files) = (whole.journal(), whole.finding_files());
     let slug = whole.findings()[0].signature.slug();
