@@ -276,7 +276,7 @@ impl Campaign {
         bases.chain(Rung::triage_workers(rungs, &self.options)).collect()
     }
 
-    /// How many cases are escalated at once: fewer than run, since few of them are.
+    /// How many cases are escalated at once in each lane: fewer than run, since few of them are.
     fn escalation_threads(&self) -> usize {
         let threads = self.options.jobs.get().div_ceil(EXECUTORS_PER_ESCALATION);
         threads.max(self.options.devices.len()).min(self.options.most_on_a_rung().get())

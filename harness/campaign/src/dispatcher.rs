@@ -281,12 +281,10 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
     /// Records the cases that are not decided when the campaign ends. Once time is up, what is known decides them; a campaign that is
     /// asked to stop leaves them to the one that resumes it.
     fn leave_undecided(&mut self) -> Result<(), CampaignError> {
-        if let Budget::Seconds(_) = self.admission.options().budget {
-            self.settle_escalated()?;
-        }
         if !self.admission.ran_out_of_time() {
             return self.record_open(Duration::ZERO);
         }
+        self.settle_escalated()?;
         while let Some(mut case) = self.undecided.take_before(u64::MAX) {
             self.resolve(&mut case, Patience::TimeIsUp)?;
             self.record(case)?;

@@ -15,15 +15,15 @@ use crate::{
     stages::{Escalated, Escalation},
 };
 
-/// The ways to the escalation threads. Cases that still wait in them when they are dropped are given up.
+/// The lanes to the escalation threads. Cases that still wait in them when they are dropped are given up.
 pub struct EscalationQueue {
     /// To the rungs of ladders, which may take long.
-    ladders: Way,
+    ladders: Lane,
     /// To poisoned memory alone. Behind ladders, most such cases would not have their turn.
-    poison: Way,
+    poison: Lane,
 }
 
-struct Way {
+struct Lane {
     sender: Sender<Escalation>,
     waiting: Receiver<Escalation>,
 }
@@ -38,27 +38,27 @@ pub struct EscalationThread<'a> {
 impl EscalationQueue {
     /// A queue, and the ends that threads receive from; each end has threads of its own.
     pub fn new() -> (Self, [Receiver<Escalation>; 2]) {
-        let [ladders, poison] = [Way::new(), Way::new()];
-        let ends = [&ladders, &poison].map(|way| way.waiting.clone());
+        let [ladders, poison] = [Lane::new(), Lane::new()];
+        let ends = [&ladders, &poison].map(|lane| lane.waiting.clone());
         (Self { ladders, poison }, ends)
     }
 
     /// Has a case run at stronger options.
     pub fn send(&self, escalation: Escalation) {
-        let way = if escalation.is_only_poisoned { &self.poison } else { &self.ladders };
+        let lane = if escalation.is_only_poisoned { &self.poison } else { &self.ladders };
         // threads that have ended have sent why
-        let _ = way.sender.send(escalation);
+        let _ = lane.sender.send(escalation);
     }
 }
 
-impl Way {
+impl Lane {
     fn new() -> Self {
         let (sender, waiting) = unbounded();
         Self { sender, waiting }
     }
 }
 
-impl Drop for Way {
+impl Drop for Lane {
     fn drop(&mut self) {
         while self.waiting.try_recv().is_ok() {}
     }

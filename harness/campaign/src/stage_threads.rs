@@ -24,7 +24,7 @@ pub struct StageQueues {
     pub indices: Receiver<u64>,
     /// Cases to judge.
     pub executed: Receiver<ExecutedCase>,
-    /// Cases to run at stronger options, by [the way](crate::escalation_thread::EscalationQueue) that they take.
+    /// Cases to run at stronger options, by [lane](crate::escalation_thread::EscalationQueue).
     pub escalations: [Receiver<Escalation>; 2],
 }
 
@@ -33,7 +33,7 @@ pub struct StageQueues {
 pub struct StageSizes {
     /// Threads that generate, and as many that judge.
     pub jobs: usize,
-    /// Threads of each way that cases to escalate take.
+    /// Threads of each lane of cases to escalate.
     pub escalations: usize,
 }
 

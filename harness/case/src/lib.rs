@@ -86,7 +86,7 @@ pub use condition::Condition;
 pub use culprit::{BlindSegment, Culprit, NamedNode, NotJudged, SegmentCounts, Shown, WrongSegment};
 pub use declared_inputs::{UnfitInputs, ensure_declared};
 pub use diagnosis::{Diagnosis, Magnitude, ReproducingMutant};
-pub use disagreement::Disagreement;
+pub use disagreement::{Disagreement, OutputDifference};
 pub use distribution::{Distribution, UnknownDistribution};
 pub use encoded_case::{EncodedCase, OversizedCase};
 pub use event::{Event, Investigating, MemoryGrowth, StartingWorkers};

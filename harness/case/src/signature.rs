@@ -17,8 +17,8 @@ pub struct Signature {
     pub kind: Kind,
     /// Why the backend diverges, or what is left of the graph.
     pub cause: Cause,
-    /// The code of the backend's error, how its process crashed, or the rule whose violation it accepts; `None` if the
-    /// divergence has none of these. Behind the code of an ONNX parser stands the condition that failed, if the parser names it.
+    /// The code of the backend's error, how its process crashed, the rule whose violation it accepts, or the backend from which its outputs
+    /// differ where nothing says which is right; `None` if the divergence has none of these. Behind the code of an ONNX parser stands the condition that failed, if the parser names it.
     pub error: Option<String>,
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use twinfer_case::{Disagreement, Kind, Observation, Outcome, Stage, Variant, Verdict};
+use twinfer_case::{Disagreement, Kind, Observation, Outcome, OutputDifference, Stage, Variant, Verdict};
 
 use crate::{
     Judgement, OutputSource, bounds, ending, log, placement,
@@ -246,17 +246,22 @@ fn difference(answer: &Answer<'_>, with: &Answer<'_>, question: Question<'_>) ->
     }
 }
 
-/// The outputs in which `answer` differs from `with`; `None` if their numbers differ.
+/// The outputs in which `answer` differs from `with`; `None` if the numbers of runs or outputs differ.
 fn disagreement(answer: &Answer<'_>, with: &Answer<'_>, sources: &[OutputSource]) -> Option<Disagreement> {
-    let runs = answer.observation.runs.iter().zip(&with.observation.runs);
-    let mut outputs: BTreeMap<usize, Option<f64>> = BTreeMap::new();
-    for (output, difference) in
-        runs.flat_map(|(one, other)| differing_outputs(&one.outputs, &other.outputs, sources))
-    {
-        let largest = outputs.entry(output).or_insert(difference);
-        *largest = largest.zip(difference).map(|(one, other)| one.max(other));
-    }
-    (!outputs.is_empty()).then(|| Disagreement { with: with.variant.clone(), outputs })
+    let (runs, others) = (&answer.observation.runs, &with.observation.runs);
+    let mut runs = runs.iter().zip(others).filter(|_| runs.len() == others.len());
+    let mut largest: BTreeMap<usize, Option<f64>> = BTreeMap::new();
+    let are_as_many = runs.all(|(one, other)| {
+        for (output, difference) in differing_outputs(&one.outputs, &other.outputs, sources) {
+            let largest = largest.entry(output).or_insert(difference);
+            *largest = largest.zip(difference).map(|(one, other)| one.max(other));
+        }
+        one.outputs.len() == other.outputs.len()
+    });
+    let outputs: Vec<_> =
+        largest.into_iter().map(|(output, difference)| OutputDifference { output, difference }).collect();
+    let with = with.variant.clone();
+    (are_as_many && !outputs.is_empty()).then_some(Disagreement { with, outputs })
 }
 
 /// Whether the outputs of two observations are as close as those of two variants may be.

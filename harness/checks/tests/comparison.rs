@@ -104,7 +104,8 @@ fn different_answers_disagree_without_blame() {
 fn disagreement(verdict: &mut Verdict) -> Vec<(usize, Option<f64>)> {
     let Verdict::Diverges(divergences) = verdict else { return Vec::new() };
     let taken = divergences.iter_mut().find_map(|one| one.disagreement.take());
-    taken.map(|one| one.outputs.into_iter().collect()).unwrap_or_default()
+    let outputs = taken.map(|one| one.outputs).unwrap_or_default();
+    outputs.into_iter().map(|one| (one.output, one.difference)).collect()
 }
 
 #[test]

@@ -126,8 +126,12 @@ impl Catalog {
     pub fn guise(&self, index: usize, provisional: &Provisional) -> Option<Guise> {
         let Entry { identity, masked, .. } = &self.entries[index];
         if differ_in_conditions(&identity.signature, &provisional.signature) {
+            let operators = match &provisional.signature.cause {
+                Cause::Graph(classes) => weighted_operators(classes),
+                _ => Vec::new(),
+            };
             let condition = provisional.signature.condition().map(str::to_owned);
-            return Some(Guise { condition, ..Guise::default() });
+            return Some(Guise { operators, condition, ..Guise::default() });
         }
         match (&identity.signature.cause, &provisional.signature.cause) {
             (Cause::Diagnosis(_), Cause::Graph(classes)) => {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use twinfer_case::{CaseRecord, Cause, Disagreement, Finding, Shown};
+use twinfer_case::{CaseRecord, Cause, Disagreement, Finding, OutputDifference, Shown};
 
 use crate::{
     classes::SEVERAL_RUNS,
@@ -153,9 +153,9 @@ impl<'a> Recognition<'a> {
     }
 
     fn differing_outputs(&self, disagreement: &Disagreement) -> Vec<(Place, Difference)> {
-        let named = |(output, difference): (&usize, &Option<f64>)| {
-            let place = Place::from([self.outputs.get(*output)?.clone()]);
-            Some((place, Difference::of_outputs(*difference)))
+        let named = |one: &OutputDifference| {
+            let place = Place::from([self.outputs.get(one.output)?.clone()]);
+            Some((place, Difference::of_outputs(one.difference)))
         };
         disagreement.outputs.iter().filter_map(named).collect()
     }

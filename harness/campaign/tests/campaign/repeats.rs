@@ -82,7 +82,8 @@ fn cases_whose_condition_depends_on_the_worker_are_investigated_seldom() {
     assert_eq!(finding.signature.condition(), Some("bias.rank == 1"));
     let masked = record.journal.iter().filter(|record| !record.masks.is_empty()).count();
     assert!(refused > 60 && masked + 5 > refused, "{masked} of {refused}");
-    assert!((1..20).contains(&record.investigated), "{} of {refused}", record.investigated);
+    // of those with Conv, with ConvTranspose and with both, about one before each doubling and one in 64
+    assert!((1..refused / 4).contains(&record.investigated), "{} of {refused}", record.investigated);
 }
 
 #[test]

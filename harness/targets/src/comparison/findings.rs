@@ -233,7 +233,7 @@ impl<'a> Findings<'a> {
             stage: lead.stage,
             kind: lead.kind,
             cause,
-            error: None,
+            error: lead.disagreement.as_ref().map(|disagreement| disagreement.with.backend.to_string()),
         }
     }
 
