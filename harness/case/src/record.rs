@@ -66,7 +66,7 @@ pub struct ReducedCase {
 /// What a case looks like that shows a finding masked; cases of one guise count together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Guise {
-    /// The operators of a case that no mutant explains: two mistakes may have combined in it.
+    /// The operators of a case that no mutant explains, in which two mistakes may have combined, or in which a condition failed.
     pub operators: Vec<String>,
     /// The mutants that explain the case itself by accident.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -21,7 +21,7 @@ use crate::{
         role::{Role, SLOW_CASE, SLOW_START},
         shared_folder::QUICK,
     },
-    setup::{actor, against},
+    setup::{TestCampaign, actor, against},
 };
 
 const CASES: u64 = 1000;
@@ -98,16 +98,22 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     assert!(!again.events.iter().any(|event| matches!(event, Event::CaseFinished { .. })));
 }
 
-/// With a budget of time, no finding waits for the investigation of an earlier case, which takes longer here than the rest of the campaign.
-#[test]
-fn finding_is_known_while_an_earlier_case_is_investigated() {
-    let mut campaign = against(Role::HangsOnRepeatOrMisshapes, 0);
+/// A campaign of two minutes at most against an actor in a role in which an investigation hangs for much longer, beside others.
+fn with_hanging_investigations(role: Role) -> TestCampaign {
+    let mut campaign = against(role, 0);
     campaign.options.budget = Budget::Seconds(120);
-    campaign.options.minimize = false;
     campaign.options.experiments = false;
     campaign.options.deadlines.execute = Duration::from_mins(10);
     campaign.options.investigations = NonZeroUsize::new(16).unwrap();
     campaign.options.repeat_every = u64::MAX;
+    campaign
+}
+
+/// With a budget of time, no finding waits for the investigation of an earlier case, which takes longer here than the rest of the campaign.
+#[test]
+fn finding_is_known_while_an_earlier_case_is_investigated() {
+    let mut campaign = with_hanging_investigations(Role::HangsOnRepeatOrMisshapes);
+    campaign.options.minimize = false;
     let (stop, mut decided, mut kinds) = (Arc::clone(&campaign.options.stop), Vec::new(), Vec::new());
     let directory = RunDirectory::create(&campaign.out).unwrap();
     let sink: &mut dyn FnMut(&Event) = &mut |event| match event {
@@ -126,7 +132,7 @@ fn finding_is_known_while_an_earlier_case_is_investigated() {
 /// With a budget of time, what was reduced and has to be confirmed after all does not wait for earlier cases either.
 #[test]
 fn reduced_case_is_confirmed_while_an_earlier_case_is_investigated() {
-    let mut campaign = against(Role::NamesAnotherConditionAndHangsOnRepeat, 0);
+    let mut campaign = with_hanging_investigations(Role::NamesAnotherConditionAndHangsOnRepeat);
     let stream = |family: Family| family.stream(Distribution::Baseline, 3);
     let has = |case: &Case, op: &Op| case.graph.nodes.iter().any(|node| node.op == *op);
     let is_biased = |node: &Node| node.op.is_convolution() && node.inputs.len() == 3;
@@ -139,11 +145,6 @@ fn reduced_case_is_confirmed_while_an_earlier_case_is_investigated() {
         _ => others[index as usize % others.len()].clone(),
     };
     campaign.options.source = Some(Arc::new(case));
-    campaign.options.budget = Budget::Seconds(120);
-    campaign.options.experiments = false;
-    campaign.options.deadlines.execute = Duration::from_mins(10);
-    campaign.options.investigations = NonZeroUsize::new(16).unwrap();
-    campaign.options.repeat_every = u64::MAX;
     let (stop, mut decided, mut investigated) = (Arc::clone(&campaign.options.stop), Vec::new(), Vec::new());
     let directory = RunDirectory::create(&campaign.out).unwrap();
     let sink: &mut dyn FnMut(&Event) = &mut |event| match event {
@@ -162,19 +163,14 @@ fn reduced_case_is_confirmed_while_an_earlier_case_is_investigated() {
 /// With a budget of time, what one backend shows does not wait until it is known what another one shows on the same case.
 #[test]
 fn finding_is_known_while_another_one_of_its_case_is_investigated() {
-    let mut campaign = against(Role::HangsOnRepeatOrMisshapes, 0);
+    let mut campaign = with_hanging_investigations(Role::HangsOnRepeatOrMisshapes);
     let quick = actor(Role::IgnoresBias);
     campaign.options.variants.push(TrustedVariant::vouch(quick.parse().unwrap()));
     let stream = Family::Conv.stream(Distribution::Baseline, 3);
     let has_bias = |case: &Case| case.graph.nodes.iter().any(|node| node.inputs.len() > 2);
     let case = (0..100).map(|index| stream.case(index)).find(has_bias).unwrap();
     campaign.options.source = Some(Arc::new(move |_| case.clone()));
-    campaign.options.budget = Budget::Seconds(120);
     campaign.options.minimize = false;
-    campaign.options.experiments = false;
-    campaign.options.investigations = NonZeroUsize::new(16).unwrap();
-    campaign.options.deadlines.execute = Duration::from_mins(10);
-    campaign.options.repeat_every = u64::MAX;
     let (stop, mut found) = (Arc::clone(&campaign.options.stop), Vec::new());
     let directory = RunDirectory::create(&campaign.out).unwrap();
     let sink: &mut dyn FnMut(&Event) = &mut |event| {
