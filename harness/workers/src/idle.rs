@@ -1,5 +1,6 @@
 //! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes, and where memory is
-//! short, one makes room for a worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start.
+//! short, one makes room for a worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start. One
+//! that is likely to be needed again soon makes room only if nothing else does for a while.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -9,6 +10,13 @@ use std::{
 use tracing::debug;
 
 use crate::{device::Device, process::WorkerProcess};
+
+/// How long a worker that is needed now waits for others to end before any idle one makes room.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// While it waits, idle workers make room that have been idle this many times as long as they took to start. A rung's worker runs a case every half
+/// minute or so, and takes a quarter of a minute of processor time to start.
+const WORTH_KEEPING: f64 = 4.0;
 
 /// Workers that wait for a case, each with what `W` knows of it besides.
 pub struct IdleWorkers<W = WorkerProcess>(Mutex<Vec<(Instant, W)>>);
@@ -20,6 +28,11 @@ pub trait KeepsIdle: Send + Sync {
 
     /// Gives up that worker, which ends when the result is dropped.
     fn give_up(&self, device: Option<&Device>) -> Option<WorkerProcess>;
+}
+
+/// How [dispensable](dispensability) an idle worker has to be to make room for one that has waited so long for it.
+pub fn required_dispensability(waited: Duration) -> f64 {
+    if waited < PATIENCE { WORTH_KEEPING } else { 0.0 }
 }
 
 /// How dispensable a worker is that is idle since then: how many times as long as it took to start it has been idle.
@@ -94,8 +107,8 @@ impl IdleRegistry {
         self.keepers().push(keeper);
     }
 
-    /// Ends the most dispensable worker on `device`, or with `None`, of all; false if there is none.
-    pub fn make_room(&self, device: Option<&Device>) -> bool {
+    /// Ends the most dispensable worker on `device`, or with `None`, of all; false if there is none that is at `least` so dispensable.
+    pub fn make_room(&self, device: Option<&Device>, least: f64) -> bool {
         let keepers: Vec<_> = {
             let mut keepers = self.keepers();
             keepers.retain(|keeper| keeper.strong_count() > 0);
@@ -103,10 +116,12 @@ impl IdleRegistry {
         };
         let ranked = keepers.iter().filter_map(|keeper| Some((keeper.most_dispensable(device)?, keeper)));
         let most_dispensable = ranked.max_by(|(one, _), (other, _)| one.total_cmp(other));
-        let Some(worker) = most_dispensable.and_then(|(_, keeper)| keeper.give_up(device)) else {
+        let Some((dispensability, keeper)) = most_dispensable.filter(|(most, _)| *most >= least) else {
             return false;
         };
-        debug!(pid = worker.pid(), is_for_memory = device.is_none(), "idle worker makes room");
+        let Some(worker) = keeper.give_up(device) else { return false };
+        let (pid, is_for_memory, start_millis) = (worker.pid(), device.is_none(), worker.start_millis());
+        debug!(pid, is_for_memory, start_millis, dispensability, "idle worker makes room");
         true
     }
 
@@ -125,5 +140,14 @@ mod tests {
         assert!(times_as_long(seconds(20), seconds(15)) < times_as_long(seconds(5), seconds(1)));
         assert!(times_as_long(seconds(20), seconds(15)) > times_as_long(seconds(5), seconds(15)));
         assert!(times_as_long(seconds(1), Duration::ZERO).is_finite());
+    }
+
+    #[test]
+    fn worker_that_may_be_needed_again_makes_room_only_after_a_wait() {
+        let seconds = Duration::from_secs;
+        let between_cases = times_as_long(seconds(40), seconds(15));
+        assert!(between_cases < required_dispensability(Duration::ZERO));
+        assert!(between_cases >= required_dispensability(PATIENCE));
+        assert!(times_as_long(seconds(8), seconds(2)) >= required_dispensability(Duration::ZERO));
     }
 }

@@ -412,7 +412,9 @@ impl AsRef<Self> for WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        debug!(variant = self.variant.to_string(), pid = self.pid(), "worker stopped");
-        self.confined.child.end();
+        let child = &self.confined.child;
+        child.end();
+        let processor_millis = child.processor_time().map(|time| time.as_millis() as u64);
+        debug!(variant = self.variant.to_string(), pid = self.pid(), processor_millis, "worker stopped");
     }
 }

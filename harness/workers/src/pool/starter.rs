@@ -17,7 +17,7 @@ use crate::{
     error::WorkerError,
     host_context::HostContext,
     host_memory::{HostMemory, MemoryPromise},
-    idle::IdleRegistry,
+    idle::{IdleRegistry, required_dispensability},
     memory::private_bytes,
     process::{
         WorkerProcess, command::WorkerCommand, deadline::Deadlines, launch::Launch, spawned::SpawnedWorker,
@@ -33,8 +33,8 @@ const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 /// How long a worker waits for a place on a device that serves only so many processes: longer than the cases that take the places.
 pub const PLACE_PATIENCE: Duration = Duration::from_mins(5);
 
-/// How long a worker waits for memory that other workers hold.
-const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a worker waits for memory that other workers hold: longer than for idle ones to make room.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often the memory is looked at while it is short.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -114,9 +114,9 @@ impl Starter {
         self.watchdog.is_shut_down()
     }
 
-    /// Ends idle workers on the device. Returns whether there was one.
+    /// Ends an idle worker on the device. Returns whether there was one.
     pub fn make_room(&self) -> bool {
-        self.idle.make_room(Some(&self.device))
+        self.idle.make_room(Some(&self.device), 0.0)
     }
 
     /// Starts a worker once there is room for it.
@@ -124,7 +124,8 @@ impl Starter {
         let begun = Instant::now();
         let turn = self.turn_to_start(priority);
         let allowed = begun.elapsed();
-        let make_room = || self.make_room();
+        let since = Instant::now();
+        let make_room = || self.idle.make_room(Some(&self.device), least_for(priority, since.elapsed()));
         let place = self.device.enter(make_room, PLACE_PATIENCE).ok_or_else(|| self.without_place())?;
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {
@@ -167,8 +168,8 @@ impl Starter {
                 return TurnToStart { _permit: permit, memory, memory_wait };
             }
             drop(permit);
-            short_since.get_or_insert_with(Instant::now);
-            if !self.idle.make_room(None) {
+            let waited = short_since.get_or_insert_with(Instant::now).elapsed();
+            if !self.idle.make_room(None, least_for(priority, waited)) {
                 thread::sleep(LOOK_AGAIN);
             }
         }
@@ -211,4 +212,9 @@ impl Starter {
     fn start_bytes(&self) -> u64 {
         self.start_bytes.load(Ordering::Relaxed)
     }
+}
+
+/// How dispensable an idle worker has to be to make room for one of this priority that has waited so long for it.
+fn least_for(priority: Priority, waited: Duration) -> f64 {
+    if priority == Priority::Executor { 0.0 } else { required_dispensability(waited) }
 }

@@ -1,7 +1,7 @@
 use std::{
     os::unix::process::ExitStatusExt,
     process::{Child, ExitStatus},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 
 use twinfer_keeper::{ProcessTable, first_child};
 
+use super::usage;
 use crate::loss::SIGKILL;
 
 /// How long a killed process may take to end. One that waits for its device or disk ends only after that.
@@ -24,12 +25,19 @@ pub struct SharedChild {
     is_keeper: bool,
     /// `None` once the process was waited for: its id may be another process's.
     child: Mutex<Option<Child>>,
+    /// What it took in its whole life, with all processes that it started; unset before it has ended.
+    processor_time: OnceLock<Duration>,
 }
 
 impl SharedChild {
     /// Shares a child that leads a process group.
     pub fn new(child: Child, is_keeper: bool) -> Self {
-        Self { pid: Pid::from_child(&child), is_keeper, child: Mutex::new(Some(child)) }
+        Self {
+            pid: Pid::from_child(&child),
+            is_keeper,
+            child: Mutex::new(Some(child)),
+            processor_time: OnceLock::new(),
+        }
     }
 
     /// The process id.
@@ -81,8 +89,17 @@ impl SharedChild {
         if !has_ended && !self.ends_within(ENDING) {
             return killed;
         }
+        if let Some(time) = self.child().as_ref().and_then(|_| usage::processor_time(self.pid)) {
+            let _ = self.processor_time.set(time);
+        }
         let ended = self.child().take();
         ended.and_then(|mut child| child.try_wait().ok().flatten()).unwrap_or(killed)
+    }
+
+    /// The processor time of the worker in its whole life, with all processes that it started; `None` before it has [ended](Self::end), or if the
+    /// system does not report it.
+    pub fn processor_time(&self) -> Option<Duration> {
+        self.processor_time.get().copied()
     }
 
     fn signal(&self, send: impl FnOnce(Pid, Signal) -> rustix::io::Result<()>, signal: Signal) {
