@@ -64,8 +64,8 @@ pub struct Finding {
     /// outputs if no segment is to blame or backends disagree, sorted. Empty if no model was checked, and if something explains the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_at: Vec<String>,
-    /// The largest difference at each of these places, from golden or between backends that disagree. One may be missing: a shape differed there, a difference was not finite, or no
-    /// segment is to blame.
+    /// The largest difference at each of these places, from golden or between backends that disagree. One is missing if there is no largest: a shape
+    /// differed there, a difference was not finite, or no segment is to blame.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub differences: BTreeMap<String, f64>,
     /// A variant that shows the finding and shows it no more with fewer options, found by leaving them out; `None` if nobody tried.
@@ -268,13 +268,16 @@ impl Finding {
         listed
     }
 
-    /// Lists places where the model is wrong by their names, each with the largest difference there.
+    /// Lists places where the model is wrong by their names, each with the largest difference there; `None` if there is no largest.
     pub fn list_places(&mut self, places: impl IntoIterator<Item = (String, Option<f64>)>) {
         let mut names: BTreeSet<_> = self.wrong_at.drain(..).collect();
         for (name, difference) in places {
-            if let Some(difference) = difference {
-                let largest = self.differences.entry(name.clone()).or_insert(difference);
-                *largest = largest.max(difference);
+            let is_listed = names.contains(&name);
+            match (difference, self.differences.get_mut(&name)) {
+                (None, _) => _ = self.differences.remove(&name),
+                (Some(difference), Some(largest)) => *largest = largest.max(difference),
+                (Some(_), None) if is_listed => {}
+                (Some(difference), None) => _ = self.differences.insert(name.clone(), difference),
             }
             names.insert(name);
         }
@@ -289,6 +292,8 @@ impl Finding {
             places.map(|name| (name.to_owned(), differences.get(name).copied())).collect()
         };
         let both = [listed(self), listed(other)].concat();
+        self.wrong_at.clear();
+        self.differences.clear();
         self.list_places(both);
     }
 
@@ -334,6 +339,29 @@ pub struct CaseSize {
 mod tests {
     use super::*;
     use crate::{Circumstance, Ending, ReproducingMutant};
+
+    #[test]
+    fn difference_without_bound_at_a_place_covers_those_of_any_size() {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let with = |differences: &[(&str, Option<f64>)]| {
+            let mut finding: Finding = serde_json::from_str(stored).unwrap();
+            finding.list_places(differences.iter().map(|(name, size)| ((*name).to_owned(), *size)));
+            finding
+        };
+        let listed = |known: &[_], adopted: &[_]| {
+            let mut known = with(known);
+            known.list_places_of(&with(adopted));
+            (known.wrong_at, known.differences.into_values().collect::<Vec<_>>())
+        };
+        let conv = || vec!["conv".to_owned()];
+        assert_eq!(listed(&[("conv", Some(1.0))], &[("conv", Some(3.0))]), (conv(), vec![3.0]));
+        assert_eq!(listed(&[("conv", Some(1.0))], &[("conv", None)]), (conv(), vec![]));
+        assert_eq!(listed(&[("conv", None)], &[("conv", Some(1.0))]), (conv(), vec![]));
+        let place = BTreeSet::from(["conv".to_owned()]);
+        assert!(with(&[("conv", Some(1.0))]).is_much_smaller_at(&place, f64::INFINITY));
+        assert!(!with(&[("conv", Some(1.0)), ("conv", None)]).is_much_smaller_at(&place, f64::INFINITY));
+    }
 
     #[test]
     fn what_experiments_show_explains_a_finding_and_keeps_its_signature() {
