@@ -2,8 +2,8 @@ use std::{num::NonZero, sync::Arc, thread};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use twinfer_case::{
-    BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, Summary, TrustedVariant,
-    VariantInfo,
+    BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, SameConfiguration, Summary,
+    TrustedVariant, VariantInfo,
 };
 use twinfer_store::{RunDirectory, machine, now, record_end, run_id};
 use twinfer_triage::{Dedup, Investigator, TriageError};
@@ -99,6 +99,7 @@ impl Campaign {
         // first, because a worker may have failed to start for this reason
         let libraries = self.options.libraries.wait()?;
         let first = first?;
+        self.check_configurations(&first, &libraries)?;
         let run = self.run_info(&first, &libraries)?;
         let variants = self.pools.len();
         let forecast = HangForecast::new(Arc::clone(&self.source), &self.options, variants);
@@ -129,6 +130,13 @@ impl Campaign {
         record_end(directory, workforce, end.clone())?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
+    }
+
+    fn check_configurations(&self, first: &FirstWorkers, libraries: &Libraries) -> Result<(), CampaignError> {
+        let described = first.described(&self.pools);
+        let described: Vec<_> =
+            described.iter().map(|&(variant, description)| (&**variant, description)).collect();
+        SameConfiguration::find(&described, libraries).map_or(Ok(()), |same| Err(same.into()))
     }
 
     /// What a failure of a worker means if no device of a variant is left.

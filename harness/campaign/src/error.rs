@@ -1,4 +1,4 @@
-use twinfer_case::{OversizedCase, Variant};
+use twinfer_case::{OversizedCase, SameConfiguration, Variant};
 use twinfer_store::StoreError;
 use twinfer_triage::TriageError;
 use twinfer_workers::WorkerError;
@@ -14,6 +14,9 @@ pub enum CampaignError {
     /// There is nothing to compare golden with.
     #[error("no backend to compare with golden: add one to --backends, such as ort:cpu")]
     NoBackend,
+    /// Two variants are one configuration.
+    #[error(transparent)]
+    SameConfiguration(#[from] SameConfiguration),
     /// A generator of this name does not exist.
     #[error("unknown family {name:?}: use one of {known}")]
     UnknownFamily {

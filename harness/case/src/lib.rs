@@ -54,6 +54,7 @@ mod record;
 mod repeated_outcome;
 mod rule_name;
 mod run_end;
+mod same_configuration;
 mod screening;
 mod shard;
 mod short_decimals;
@@ -117,6 +118,7 @@ pub use record::{
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;
+pub use same_configuration::SameConfiguration;
 pub use shard::{InvalidShard, Shard};
 pub use signature::{Cause, Signature};
 pub use summary::{FindingCount, MaskCount, OpenPlace, Summary, VariantSummary};

@@ -160,6 +160,7 @@ impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         match error {
             TargetError::NoBackend
+            | TargetError::SameConfiguration(_)
             | TargetError::NothingToCompareWith { .. }
             | TargetError::Model { .. }
             | TargetError::NoFinding(_)
@@ -178,9 +179,10 @@ impl From<TargetError> for Failure {
 impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
         match error {
-            CampaignError::NoBackend | CampaignError::NoRung | CampaignError::UnknownFamily { .. } => {
-                Self::usage(error)
-            }
+            CampaignError::NoBackend
+            | CampaignError::NoRung
+            | CampaignError::SameConfiguration(_)
+            | CampaignError::UnknownFamily { .. } => Self::usage(error),
             CampaignError::NoDeviceLeft { .. } => Self { message: error.to_string(), exit: Exit::EndedEarly },
             CampaignError::Triage(error) => error.into(),
             CampaignError::Worker(error) => error.into(),

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use crate::{
     DataType, DecodeError, Graph, Initializer, Node, Op, ValueInfo, constant,
     decode::{default_opset, initializer, model, node, value_info},
-    proto::NodeProto,
+    proto::{GraphProto, NodeProto},
 };
 
 /// A model of any operators, as far as it is known: its nodes, some of which have operators that twinfer knows.
@@ -34,7 +34,7 @@ pub enum PartialNode {
         name: String,
         /// ONNX's name for the operator.
         op_type: String,
-        /// The names of the values it reads. Graphs inside the node may read others.
+        /// The names of the values it reads, and of those that graphs inside the node read from outside.
         inputs: Vec<String>,
         /// The names of the values it produces.
         outputs: Vec<String>,
@@ -142,11 +142,31 @@ impl PartialNode {
 
 impl From<NodeProto> for PartialNode {
     fn from(proto: NodeProto) -> Self {
-        let NodeProto { name, op_type, input, output, .. } = &proto;
-        let (name, op_type) = (name.clone(), op_type.clone());
-        let (inputs, outputs) = (input.clone(), output.clone());
+        let NodeProto { name, op_type, output, .. } = &proto;
+        let (name, op_type, outputs) = (name.clone(), op_type.clone(), output.clone());
+        let inputs = read(&proto);
         node(proto).map_or(Self::Unknown { name, op_type, inputs, outputs }, Self::Known)
     }
+}
+
+/// The names of the values that a node reads, in order, with what graphs inside it read from outside.
+fn read(node: &NodeProto) -> Vec<String> {
+    let graphs = node.attribute.iter().flat_map(|one| one.g.as_deref().into_iter().chain(&one.graphs));
+    let mut names = node.input.clone();
+    let mut seen: HashSet<_> = names.iter().cloned().collect();
+    let captured = graphs.flat_map(captured).filter(|name| seen.insert(name.clone()));
+    names.extend(captured);
+    names
+}
+
+/// The names of the values that a graph inside a node reads from outside.
+fn captured(graph: &GraphProto) -> Vec<String> {
+    let own = graph.input.iter().map(|input| &input.name);
+    let own = own.chain(graph.initializer.iter().map(|initializer| &initializer.name));
+    let own: HashSet<_> = own.chain(graph.node.iter().flat_map(|node| &node.output)).collect();
+    let outputs = graph.output.iter().map(|output| output.name.clone());
+    let all = graph.node.iter().flat_map(read).chain(outputs);
+    all.filter(|name| !name.is_empty() && !own.contains(name)).collect()
 }
 
 #[cfg(test)]
@@ -156,7 +176,10 @@ mod tests {
     use super::*;
     use crate::{
         DataType,
-        proto::{GraphProto, ModelProto, OperatorSetIdProto, TensorTypeProto, TypeProto, ValueInfoProto},
+        proto::{
+            AttributeProto, GraphProto, ModelProto, OperatorSetIdProto, TensorTypeProto, TypeProto,
+            ValueInfoProto,
+        },
     };
 
     fn node_proto(op_type: &str, input: &str, output: &str) -> NodeProto {
@@ -191,5 +214,25 @@ mod tests {
         assert_eq!(ops, [("Relu", true), ("Gelu", false)]);
         assert_eq!(graph.nodes[1].inputs().collect::<Vec<_>>(), ["a"]);
         assert_eq!((graph.opset, &graph.outputs[..]), (17, &["y".to_owned()][..]));
+    }
+
+    #[test]
+    fn node_reads_what_graphs_inside_it_capture() {
+        let value = |name: &str| ValueInfoProto { name: name.to_owned(), r#type: None };
+        let graph = |node: Vec<NodeProto>, outputs: &[&str]| GraphProto {
+            node,
+            output: outputs.iter().map(|name| value(name)).collect(),
+            ..GraphProto::default()
+        };
+        let with = |op_type: &str, input: &str, output: &str, graphs: Vec<GraphProto>| NodeProto {
+            attribute: vec![AttributeProto { graphs, ..AttributeProto::default() }],
+            ..node_proto(op_type, input, output)
+        };
+        let innermost = graph(vec![node_proto("Relu", "a", "r"), node_proto("Neg", "t", "n")], &["r", "n"]);
+        let inner = graph(vec![node_proto("Tanh", "c", "t"), with("If", "t", "i", vec![innermost])], &["i"]);
+        let inner = GraphProto { input: vec![value("fed")], ..inner };
+        let passed_on = graph(vec![], &["b", "c"]);
+        let outer = PartialNode::from(with("If", "c", "y", vec![inner, passed_on]));
+        assert_eq!(outer.inputs().collect::<Vec<_>>(), ["c", "a", "b"]);
     }
 }

@@ -20,7 +20,7 @@ use std::{
 
 use twinfer_case::{
     Budget, Case, CaseRecord, Distribution, Event, JOURNAL_FORMAT, Note, Observation, RepeatedOutcome,
-    RunEnd, RunInfo, Shard, Summary, Task, VariantInfo, VariantRecord,
+    RunEnd, RunInfo, SameConfiguration, Shard, Summary, Task, VariantInfo, VariantRecord,
 };
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::PartialGraph;
@@ -53,6 +53,10 @@ impl Targets {
         let parts = Parts { graph: graph.as_ref(), nodes: nodes.as_ref() };
         if self.variants.len() < 2 && graph.is_none() {
             return Err(TargetError::NothingToCompareWith { unknown: model.unknown.clone() });
+        }
+        let described: Vec<_> = self.infos().map(|info| (&info.variant, &info.description)).collect();
+        if let Some(same) = SameConfiguration::find(&described, &self.libraries) {
+            return Err(same.into());
         }
         let run = self.run_info(model);
         let mut journal = Journal::create(directory, &run)?;

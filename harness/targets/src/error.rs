@@ -11,6 +11,9 @@ pub enum TargetError {
     /// There is nothing to compare golden with.
     #[error("no backend to compare with golden: add one to --backends, such as ort:cpu")]
     NoBackend,
+    /// Two variants are one configuration.
+    #[error(transparent)]
+    SameConfiguration(#[from] twinfer_case::SameConfiguration),
     /// Golden does not know the model, and there is only one backend.
     #[error(
         "golden supports no part of the model ({unknown}): name two backends to compare with each other, such as ort:cpu,opt=off,ort:cpu,opt=all"
