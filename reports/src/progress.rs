@@ -212,6 +212,7 @@ impl Reporter for Progress {
             Event::CampaignFinished { .. } => self.finished(),
             Event::WorkerStarted { .. }
             | Event::WorkforceChanged { .. }
+            | Event::WorkersEnded { .. }
             | Event::CaseFinished { .. }
             | Event::Investigated { .. } => {}
         }

@@ -266,6 +266,11 @@ impl Reporter for Report {
                     run.workforce.clone_from(workforce);
                 }
             }
+            Event::WorkersEnded { processor } => {
+                if let Some(run) = &mut self.run {
+                    run.processor = Some(*processor);
+                }
+            }
             Event::DeviceGivenUp { variant, device, reason } => {
                 let (variant, device, reason) = (variant.clone(), device.clone(), reason.clone());
                 self.given_up.push(GivenUp { variant, device, reason });

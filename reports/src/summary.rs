@@ -22,6 +22,9 @@ const WHOLE: usize = 2000;
 /// The most columns of the path of a model.
 const PATH: usize = 200;
 
+/// The least processor time of workers in seconds that a report mentions.
+const LEAST_REPORTED: f64 = 60.0;
+
 pub(crate) fn render(report: &Report) -> String {
     let mut lines = vec![title(report)];
     lines.extend(uncompared::listed(&uncompared::lines(report)));
@@ -117,6 +120,7 @@ fn totals(report: &Report) -> Vec<Styled> {
     let mut lines = vec![Styled::plain(sentence(report))];
     lines.extend(troubles(report));
     lines.extend(investigations(report).map(Styled::plain));
+    lines.extend(processor(report).map(Styled::plain));
     lines
 }
 
@@ -180,6 +184,19 @@ fn investigations(report: &Report) -> Option<String> {
         seconds(sum(|one| one.millis)),
         seconds(*millis)
     ))
+}
+
+/// The processor time of workers; `None` if it is not known, or so little that starts of workers are most of it.
+pub(crate) fn processor(report: &Report) -> Option<String> {
+    let processor = report.run.as_ref()?.processor?;
+    let seconds = processor.total_millis() as f64 / 1e3;
+    let percent = (100.0 * processor.investigations_share()).round();
+    (seconds >= LEAST_REPORTED).then(|| {
+        format!(
+            "workers took {} of processor time, {percent}% of it for investigations and rungs",
+            duration(seconds)
+        )
+    })
 }
 
 /// The table of verdicts, one row per variant.

@@ -1,9 +1,9 @@
-use std::{num::NonZero, sync::Arc, thread};
+use std::{num::NonZero, sync::Arc, thread, time::Duration};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use twinfer_case::{
-    BackendName, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, SameConfiguration, Summary,
-    TrustedVariant, VariantInfo,
+    BackendName, Budget, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, SameConfiguration,
+    Summary, TrustedVariant, VariantInfo,
 };
 use twinfer_store::{RunDirectory, machine, now, record_end, run_id};
 use twinfer_triage::{Dedup, Investigator, TriageError};
@@ -27,7 +27,7 @@ use crate::{
     rung::Rung,
     source::{NEIGHBORS, generated},
     stage_threads::{StageQueues, StageSizes, StageThreads},
-    triage_queue::{Limits, Order, Resources, TriageQueue},
+    triage_queue::{Limits, Order, ProcessorShare, Resources, TriageQueue},
 };
 
 /// A run over many cases with a budget, a journal and a set of findings.
@@ -119,15 +119,17 @@ impl Campaign {
             sink(event);
         });
         self.pools.iter().flat_map(|pools| pools.newly_given_up()).for_each(|event| sink(&event));
+        let processor = self.host.processor_use();
+        sink(&Event::WorkersEnded { processor });
         let (summary, end) = match ended.map_err(|error| self.no_device_left(error)) {
             Ok(ended) => ended,
             Err(error) => {
                 // the error counts, not that the disk may be full
-                let _ = record_end(directory, workforce, RunEnd::Failed(error.to_string()));
+                let _ = record_end(directory, workforce, Some(processor), RunEnd::Failed(error.to_string()));
                 return Err(error);
             }
         };
-        record_end(directory, workforce, end.clone())?;
+        record_end(directory, workforce, Some(processor), end.clone())?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -257,7 +259,15 @@ impl Campaign {
             at_once_alone: at_once.max(self.options.jobs.get() / 2),
             patience: self.options.patience(),
             order: Order::of(self.options.budget),
+            share: self.processor_share(),
         }
+    }
+
+    /// The processor time that investigations may take beside cases. A budget of cases is spent in the end, whatever they take.
+    fn processor_share(&self) -> Option<ProcessorShare> {
+        let Budget::Seconds(seconds) = self.options.budget else { return None };
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Some(ProcessorShare::new(Duration::from_secs(seconds), cores))
     }
 
     /// The variants that run every case, as the autoscaler adds workers to them.
@@ -313,6 +323,7 @@ impl Campaign {
             settings: Some(self.options.settings()?),
             machine: machine(),
             workforce: Vec::new(),
+            processor: None,
             end: None,
             started: now(),
             merged: Vec::new(),

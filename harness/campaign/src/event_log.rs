@@ -1,7 +1,7 @@
 //! Writes the events of a campaign to the debug log. The crates that start workers and write files log what is no event.
 
 use tracing::{debug, info, trace};
-use twinfer_case::{Event, RunEnd, RunInfo, Summary};
+use twinfer_case::{Event, ProcessorUse, RunEnd, RunInfo, Summary};
 
 /// Logs an event that reporters receive.
 pub fn log(event: &Event) {
@@ -20,6 +20,10 @@ pub fn log(event: &Event) {
             info!(slug, new, case = finding.provenance.as_ref().map(|one| one.index), "finding recorded");
         }
         Event::FindingRestored { slug, .. } => info!(slug, "finding restored"),
+        Event::WorkersEnded { processor } => {
+            let ProcessorUse { cases_millis, investigations_millis } = processor;
+            info!(cases_millis, investigations_millis, "processor time of workers");
+        }
         Event::CampaignFinished { summary, end } => log_end(summary, end),
         // logged with their process, device or investigation by the code that sends them
         Event::WorkerStarted { .. }

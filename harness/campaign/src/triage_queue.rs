@@ -5,6 +5,7 @@
 //! be needed is canceled. The lookahead never changes what the dispatcher decides.
 
 mod lookahead;
+mod processor_share;
 
 use std::{
     collections::BTreeMap,
@@ -23,6 +24,7 @@ use twinfer_triage::{
 use twinfer_workers::{HostContext, TriageWorkers};
 
 use self::lookahead::{Investigations, Lookahead, Wanted};
+pub use self::processor_share::ProcessorShare;
 use crate::{
     CampaignError,
     stage_event::{EventSender, StageEvent},
@@ -46,6 +48,8 @@ pub struct TriageQueue<'scope, 'env> {
     has_room: bool,
     /// Whether no more investigations start.
     has_ended: bool,
+    /// Whether none starts now, since those before took their share of the processor time.
+    has_taken_share: bool,
 }
 
 /// An investigation under way.
@@ -65,6 +69,8 @@ pub struct Limits {
     pub patience: Option<Duration>,
     /// Which of them come first.
     pub order: Order,
+    /// How much processor time they take while cases run; `None` if that is not bounded.
+    pub share: Option<ProcessorShare>,
 }
 
 /// Which investigations come first.
@@ -116,6 +122,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             next_lookahead,
             has_room: false,
             has_ended: false,
+            has_taken_share: false,
         }
     }
 
@@ -128,7 +135,8 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// no other one does.
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
         let is_reduced = self.done.contains_key(&suspect.id());
-        let is_its_turn = self.limits.order == Order::ByCase || self.has_room || is_reduced;
+        let is_its_turn =
+            self.limits.order == Order::ByCase || self.has_room || is_reduced && self.at_once() > 0;
         if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.id()) {
             self.start(suspect, hidden_behind);
             self.has_room = false;
@@ -157,6 +165,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Runs more investigations at once, and starts more workers for them, since no case runs any more.
     pub fn run_alone(&mut self) {
         self.limits.at_once = self.limits.at_once_alone;
+        self.limits.share = None;
         self.resources.host.end_cases();
     }
 
@@ -225,8 +234,10 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 investigation.cancellation.cancel();
             }
         }
+        let at_once = self.at_once();
+        self.log_share(at_once == 0);
         for Wanted { suspect, hidden_behind, .. } in lookahead.by_priority() {
-            if self.under_way.len() >= self.limits.at_once {
+            if self.under_way.len() >= at_once {
                 break;
             }
             if !self.under_way.contains_key(&suspect.id()) && self.has_workers(suspect.variant) {
@@ -234,8 +245,21 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             }
         }
         let is_under_way = |wanted: &Wanted| self.under_way.contains_key(&wanted.suspect.id());
-        self.has_room =
-            self.under_way.len() < self.limits.at_once && lookahead.by_priority().all(is_under_way);
+        self.has_room = self.under_way.len() < at_once && lookahead.by_priority().all(is_under_way);
+    }
+
+    /// How many investigations may be under way now.
+    fn at_once(&self) -> usize {
+        let used = || self.resources.host.processor_use();
+        if self.limits.share.is_none_or(|share| share.admits(used())) { self.limits.at_once } else { 0 }
+    }
+
+    fn log_share(&mut self, has_taken_share: bool) {
+        if self.has_taken_share != has_taken_share {
+            self.has_taken_share = has_taken_share;
+            let share = self.resources.host.processor_use().investigations_share();
+            debug!(has_taken_share, share, "share of investigations in the processor time");
+        }
     }
 
     /// Whether the workers of a variant can take on another investigation.

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CaseHash, CaseRecord, CaseSize, Divergence, Finding, Kind, RunEnd, RunInfo, Stage, Summary, Variant,
-    Workforce,
+    CaseHash, CaseRecord, CaseSize, Divergence, Finding, Kind, ProcessorUse, RunEnd, RunInfo, Stage, Summary,
+    Variant, Workforce,
 };
 
 /// What a campaign reports while it runs; reporters consume nothing else.
@@ -123,6 +123,11 @@ pub enum Event {
         /// The workers that are starting, of all variants.
         #[serde(default, skip_serializing_if = "StartingWorkers::is_none")]
         starting: StartingWorkers,
+    },
+    /// The workers of the campaign have ended.
+    WorkersEnded {
+        /// The processor time that they took.
+        processor: ProcessorUse,
     },
     /// The campaign ended, and everything is on disk.
     CampaignFinished {

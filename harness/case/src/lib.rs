@@ -47,6 +47,7 @@ mod observation;
 mod option_key;
 mod own_model;
 mod printable;
+mod processor_use;
 mod quantizer;
 mod reach;
 mod recipe;
@@ -109,6 +110,7 @@ pub use observation::{
 };
 pub use option_key::{OptionKey, OptionValue};
 pub use printable::{MOST_CHARACTERS, printable, printable_json, printable_line, printable_message};
+pub use processor_use::ProcessorUse;
 pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{

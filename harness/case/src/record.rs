@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blindness, CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, Provenance, RunEnd,
-    SegmentCounts, Shard, Stage, Timing, Variant, Verdict, WorkerLimits,
+    Blindness, CaseHash, Description, Distribution, Ladder, LibraryInfo, Outcome, ProcessorUse, Provenance,
+    RunEnd, SegmentCounts, Shard, Stage, Timing, Variant, Verdict, WorkerLimits,
 };
 
 /// The version of the journal and run formats that this crate writes. It also reads version 3, whose lines have no checksums and
@@ -195,6 +195,9 @@ pub struct RunInfo {
     /// The largest number of workers that each variant had at once; empty until the campaign ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workforce: Vec<Workforce>,
+    /// The processor time of the workers since the campaign was started or last resumed; `None` until it ends, and in a check of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorUse>,
     /// How the campaign ended; `None` while it runs, if its process was killed, and in a run of format 3 or earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,

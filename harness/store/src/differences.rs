@@ -4,8 +4,19 @@ use serde_json::{Map, Value};
 use twinfer_case::RunInfo;
 
 /// What two runs may differ in if one continues the other: its id, its history, and what changes no case, verdict or finding.
-const OF_ONE_PROCESS: [&str; 10] =
-    ["id", "budget", "jobs", "machine", "workforce", "started", "resumed", "end", "journal", "revisited"];
+const OF_ONE_PROCESS: [&str; 11] = [
+    "id",
+    "budget",
+    "jobs",
+    "machine",
+    "workforce",
+    "processor",
+    "started",
+    "resumed",
+    "end",
+    "journal",
+    "revisited",
+];
 /// The variants of a run, and the libraries that they load.
 const VARIANTS: &str = "variants";
 const LIBRARIES: &str = "libraries";

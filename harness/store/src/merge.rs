@@ -134,6 +134,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         budget: budget?,
         shard: Shard::WHOLE,
         workforce: Vec::new(),
+        processor: None,
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
         resumed: Vec::new(),

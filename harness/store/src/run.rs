@@ -8,7 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use twinfer_case::{JOURNAL_FORMAT, Machine, RunEnd, RunInfo, Workforce, check_format};
+use twinfer_case::{JOURNAL_FORMAT, Machine, ProcessorUse, RunEnd, RunInfo, Workforce, check_format};
 
 use crate::{
     RunDirectory, StoreError,
@@ -20,11 +20,12 @@ use crate::{
 pub fn record_end(
     directory: &RunDirectory,
     workforce: Vec<Workforce>,
+    processor: Option<ProcessorUse>,
     end: RunEnd,
 ) -> Result<(), StoreError> {
     let path = directory.path().join(RUN);
     let run: RunInfo = read_json(&path)?;
-    write_json_durably(&*directory.disk(), &path, &RunInfo { workforce, end: Some(end), ..run })
+    write_json_durably(&*directory.disk(), &path, &RunInfo { workforce, processor, end: Some(end), ..run })
 }
 
 /// The run in `directory`.

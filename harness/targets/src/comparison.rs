@@ -79,7 +79,7 @@ impl Targets {
         journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
-        record_end(directory, Vec::new(), end.clone())?;
+        record_end(directory, Vec::new(), None, end.clone())?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -203,6 +203,7 @@ impl Targets {
             settings: None,
             machine: machine(),
             workforce: Vec::new(),
+            processor: None,
             end: None,
             started: now(),
             merged: Vec::new(),

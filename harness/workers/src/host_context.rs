@@ -4,7 +4,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use twinfer_case::StartingWorkers;
+use twinfer_case::{ProcessorUse, StartingWorkers};
 
 use crate::{
     device::Device, host_memory::HostMemory, idle::IdleRegistry, process::watchdog::Watchdog,
@@ -62,6 +62,11 @@ impl HostContext {
     pub fn starting(&self) -> StartingWorkers {
         let (now, waiting) = self.starts.taken_and_awaited();
         StartingWorkers { now, waiting }
+    }
+
+    /// The processor time of all workers so far, at most a second old.
+    pub fn processor_use(&self) -> ProcessorUse {
+        self.watchdog.processor_use()
     }
 
     /// The watchdog of all workers.

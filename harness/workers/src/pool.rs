@@ -25,7 +25,9 @@ use crate::{
     host_context::HostContext,
     idle::IdleRegistry,
     loss::Loss,
-    process::{SLOW_START, Watch, WorkerProcess, command::WorkerCommand, deadline::Deadlines},
+    process::{
+        SLOW_START, Watch, WorkerProcess, accounting::Purpose, command::WorkerCommand, deadline::Deadlines,
+    },
     semaphore::Priority,
     worker_memory::WorkerMemory,
 };
@@ -140,6 +142,8 @@ impl WorkerPool {
             waited_millis = begun.elapsed().as_millis() as u64,
             "worker taken"
         );
+        let is_for_cases = priority == Priority::Executor;
+        worker.set_purpose(if is_for_cases { Purpose::Cases } else { Purpose::Investigations });
         self.refill();
         Ok(worker)
     }

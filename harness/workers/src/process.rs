@@ -1,3 +1,4 @@
+pub mod accounting;
 pub mod command;
 pub mod confined;
 pub mod deadline;
@@ -29,6 +30,7 @@ use twinfer_protocol::{
 };
 
 use self::{
+    accounting::Purpose,
     confined::ConfinedChild,
     deadline::{Deadline, Deadlines},
     pipe::{PIPE_BYTES, Pipe},
@@ -216,6 +218,11 @@ impl WorkerProcess {
     /// Whether the worker uses `device`.
     pub fn uses(&self, device: &Device) -> bool {
         self.place.as_ref().is_some_and(|place| place.is_on(device))
+    }
+
+    /// Counts the processor time of the worker as spent on this.
+    pub fn set_purpose(&self, purpose: Purpose) {
+        self.confined.account.set_purpose(purpose);
     }
 
     /// Lowers the worker's CPU priority, if it uses a device. A worker that computes on the CPU keeps its priority: it would be
@@ -414,6 +421,7 @@ impl Drop for WorkerProcess {
     fn drop(&mut self) {
         let child = &self.confined.child;
         child.end();
+        self.watchdog.record_end(&self.confined);
         let processor_millis = child.processor_time().map(|time| time.as_millis() as u64);
         debug!(variant = self.variant.to_string(), pid = self.pid(), processor_millis, "worker stopped");
     }

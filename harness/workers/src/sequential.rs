@@ -8,7 +8,7 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     pool::trial::{observe, timed},
-    process::WorkerProcess,
+    process::{WorkerProcess, accounting::Purpose},
     recent_cases::RecentCases,
     semaphore::{Priority, Semaphore},
     turns::WorkersInTurn,
@@ -59,6 +59,9 @@ impl SequentialWorkers {
             Some(worker) => worker,
             None => Worker { process: pools.take(Priority::Added)?, recent: RecentCases::default() },
         };
+        if pools.variant().is_poisoned() {
+            worker.process.set_purpose(Purpose::Cases);
+        }
         turn.started();
         let since = Instant::now();
         match observe(&mut worker.process, task) {

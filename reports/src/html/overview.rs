@@ -6,7 +6,7 @@ use crate::{
     Report, ending,
     headline::headline,
     numbers::capitalized,
-    summary::{disabled, left_out, not_reproduced, replaced, sentence},
+    summary::{disabled, left_out, not_reproduced, processor, replaced, sentence},
     uncompared,
 };
 
@@ -25,7 +25,7 @@ pub fn overview(report: &Report) -> Markup {
             p.lead { (sentence(report)) }
             @if let Some(early) = ending::sentence(report) { p.alert role="note" { (early) } }
             @for device in disabled(report) { p.alert { (device) } }
-            @for sentence in left_out(report).chain(replaced(report)).chain(not_reproduced(report)) { p.quiet { (sentence) } }
+            @for sentence in left_out(report).chain(replaced(report)).chain(not_reproduced(report)).chain(processor(report)) { p.quiet { (sentence) } }
         }
     }
 }

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use tracing::warn;
 use twinfer_keeper::ProcessTable;
 
-use super::{launch::Launch, shared_child::SharedChild, usage};
+use super::{accounting::Account, launch::Launch, shared_child::SharedChild, usage};
 use crate::{
     limits::{Excess, Limits, Usage},
     memory,
@@ -14,6 +14,8 @@ use crate::{
 pub struct ConfinedChild {
     /// The process.
     pub child: SharedChild,
+    /// The processor time of the worker.
+    pub account: Account,
     limits: Limits,
     /// Removed when dropped.
     temporary_folder: TempDir,
@@ -27,12 +29,25 @@ impl ConfinedChild {
     /// Confines `child`, which `launch` started.
     pub fn new(child: Child, Launch { temporary_folder, limits, is_kept, .. }: Launch) -> Self {
         let child = SharedChild::new(child, is_kept);
-        Self { child, limits, temporary_folder, at_start: OnceLock::new(), excess: OnceLock::new() }
+        Self {
+            child,
+            account: Account::default(),
+            limits,
+            temporary_folder,
+            at_start: OnceLock::new(),
+            excess: OnceLock::new(),
+        }
     }
 
     /// Records what the worker uses now that it is ready.
     pub fn record_start(&self) {
         let _ = self.at_start.set(self.usage(&ProcessTable::read()));
+    }
+
+    /// Records the processor time of the worker so far, by `table`, which is of now.
+    pub fn record_processor_time(&self, table: &ProcessTable) {
+        let processes = self.child.processes(table);
+        self.account.record(processes.into_iter().filter_map(usage::processor_time).sum());
     }
 
     /// Kills the worker if it exceeds a limit, by `table`, which is of now.

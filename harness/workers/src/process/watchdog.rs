@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use twinfer_case::ProcessorUse;
 use twinfer_keeper::ProcessTable;
 
 use super::confined::ConfinedChild;
@@ -11,7 +12,7 @@ use super::confined::ConfinedChild;
 /// Time between two looks at what workers use. Each reads a file per process of the machine.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Knows all workers: keeps them within their limits, and kills them at the end.
+/// Knows all workers: keeps them within their limits, counts their processor time, and kills them at the end.
 #[derive(Clone)]
 pub struct Watchdog {
     watched: Arc<Mutex<Watched>>,
@@ -20,6 +21,8 @@ pub struct Watchdog {
 #[derive(Default)]
 struct Watched {
     children: Vec<Weak<ConfinedChild>>,
+    /// The processor time of workers that have ended.
+    ended: ProcessorUse,
     is_shut_down: bool,
 }
 
@@ -33,7 +36,7 @@ impl Watchdog {
                 thread::sleep(INTERVAL);
                 let Some(watched) = watched.upgrade() else { return };
                 let workers = lock(&watched).living();
-                enforce_limits(&workers);
+                look_at(&workers);
             }
         });
         watchdog
@@ -46,6 +49,23 @@ impl Watchdog {
         if watched.is_shut_down {
             child.child.kill();
         }
+    }
+
+    /// Counts the processor time of a worker that has ended, and forgets it.
+    pub fn record_end(&self, child: &Arc<ConfinedChild>) {
+        let mut watched = lock(&self.watched);
+        if let Some(time) = child.child.processor_time() {
+            child.account.record(time);
+        }
+        watched.ended = watched.ended + child.account.in_the_end();
+        watched.children.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(child)));
+    }
+
+    /// The processor time of all workers so far, at most a second old.
+    pub fn processor_use(&self) -> ProcessorUse {
+        let mut watched = lock(&self.watched);
+        let living = watched.living();
+        living.iter().fold(watched.ended, |sum, child| sum + child.account.so_far())
     }
 
     /// Kills all workers, and each that starts from now on.
@@ -75,12 +95,13 @@ fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn enforce_limits(workers: &[Arc<ConfinedChild>]) {
+fn look_at(workers: &[Arc<ConfinedChild>]) {
     if workers.is_empty() {
         return;
     }
     let table = ProcessTable::read();
     for worker in workers {
         worker.enforce(&table);
+        worker.record_processor_time(&table);
     }
 }

@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long)]
     pub jobs: Option<Jobs>,
     /// Re-run suspicious cases and a sample of the rest at higher optimization levels; limit by share of backend time (10%)
-    /// or sample rate (1/50) [default: none; if TensorRT is screened at a lower level than --backends says, 10%, or 1/50 with --cases]
+    /// or sample rate (1/50) [default: none; if TensorRT is screened at a lower level than --backends says, 5%, or 1/50 with --cases]
     #[arg(long, value_name = "10%|1/N")]
     pub ladder: Option<Ladder>,
     /// Also run every case on N derivatives of each TensorRT variant, with options drawn from `twinfer backends options`; a

@@ -25,7 +25,7 @@ use crate::{
 
 /// Which cases run again at the levels that were named, where cases are screened at a lower one.
 const RERUN_ONE_IN: NonZeroU64 = NonZeroU64::new(50).unwrap();
-const RERUN_SHARE: Percent = Percent::new(10.0).unwrap();
+const RERUN_SHARE: Percent = Percent::new(5.0).unwrap();
 
 /// The default folder of known findings.
 const KNOWN: &str = "golden/cases";
