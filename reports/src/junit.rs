@@ -78,7 +78,7 @@ fn suite(report: &Report, run: Option<&RunFolder>, variant: &VariantSummary) -> 
     let is_uncompared = report.summary.uncompared().any(|other| other.variant == variant.variant);
     suite.add_test_cases(is_uncompared.then(|| uncompared(report, variant)));
     suite.add_test_cases(not_looked_into(variant));
-    suite.add_test_cases(not_judged(variant));
+    suite.add_test_cases(not_judged(report, variant));
     for test in &mut suite.test_cases {
         test.set_classname(class.as_str());
     }
@@ -104,8 +104,8 @@ fn not_looked_into(variant: &VariantSummary) -> Option<TestCase> {
     (variant.open > 0).then(|| TestCase::new("all differences investigated", status))
 }
 
-/// A skipped test for cases, and nodes of a model, that nothing can be said about.
-fn not_judged(variant: &VariantSummary) -> Option<TestCase> {
+/// A skipped test for cases, and nodes and output elements of a model, that nothing can be said about.
+fn not_judged(report: &Report, variant: &VariantSummary) -> Option<TestCase> {
     let cases = CaseResult::ALL.into_iter().filter(|result| !result.is_a_judgement());
     let cases = cases.filter(|result| result.of(variant) > 0);
     let cases =
@@ -113,6 +113,7 @@ fn not_judged(variant: &VariantSummary) -> Option<TestCase> {
     let lines: Vec<_> = uncompared::without_values(variant.reaches)
         .into_iter()
         .chain(uncompared::on_one_line(&uncompared::parts_of(variant)))
+        .chain(uncompared::open_elements(report, variant))
         .chain(cases)
         .collect();
     let mut status = TestCaseStatus::skipped();

@@ -22,10 +22,18 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
     let with_reference = only_with_each_other(report).or_else(|| partly(report));
     let mut caveats: Vec<_> = match nothing(report) {
         Some(nothing) => vec![nothing],
-        None => with_reference.into_iter().chain(not_executed(report)).collect(),
+        None => with_reference.into_iter().chain(not_executed(report)).chain(open(report)).collect(),
     };
     caveats.extend(doubted(report));
     (!caveats.is_empty()).then(|| caveats.join("; "))
+}
+
+/// What is left open of a given model: input sets and elements of its outputs.
+fn open(report: &Report) -> Vec<String> {
+    if !is_about_a_model(report) {
+        return Vec::new();
+    }
+    not_all_cases(report).into_iter().chain(not_all_elements(report)).collect()
 }
 
 /// Why the comparison of a model is incomplete; `None` if every backend executed it on all inputs, and every node was compared with golden, in all
@@ -33,27 +41,42 @@ pub(crate) fn caveat(report: &Report) -> Option<String> {
 #[must_use]
 pub fn incomplete(report: &Report) -> Option<String> {
     let in_part = || only_with_each_other(report).or_else(|| partly(report));
-    nothing(report)
-        .or_else(|| not_executed(report))
-        .or_else(|| not_all_cases(report))
-        .or_else(|| in_part().filter(|_| !are_compared_with_each_other(report)))
-        .or_else(|| not_all_elements(report))
+    let reasons: Vec<_> = match nothing(report) {
+        Some(nothing) => vec![nothing],
+        None => in_part()
+            .filter(|_| !are_compared_with_each_other(report))
+            .into_iter()
+            .chain(not_executed(report))
+            .chain(open(report))
+            .collect(),
+    };
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Such as `any value conforms in some elements on ort:cpu`.
+/// Such as `some output elements were not checked on ort:cpu, since any value is right there`.
 fn not_all_elements(report: &Report) -> Option<String> {
-    let variant = executing(report).find(|variant| segments::has_open_elements(variant))?;
-    Some(format!("any value conforms in some elements on {}", variant.variant))
+    let open: Vec<_> = executing(report).filter(|variant| segments::has_open_elements(variant)).collect();
+    let names: Vec<_> = open.iter().map(|variant| variant.variant.to_string()).collect();
+    (!open.is_empty()).then(|| {
+        format!("some output elements were not checked on {}, since any value is right there", named(&names))
+    })
+}
+
+/// Such as `some output elements were not checked, since any value is right there`, of a given model on one variant.
+pub(crate) fn open_elements(report: &Report, variant: &VariantSummary) -> Option<String> {
+    (is_about_a_model(report) && segments::has_open_elements(variant))
+        .then(|| "some output elements were not checked, since any value is right there".to_owned())
 }
 
 /// Such as `2 of 8 cases were not compared on ort:cpu`.
 fn not_all_cases(report: &Report) -> Option<String> {
-    bases(report).find_map(|variant| {
+    executing(report).find_map(|variant| {
         let left_out: u64 = variant.left_out.values().sum();
         let cases = variant.cases() + left_out;
         let uncompared = cases.saturating_sub(variant.comparisons.compared);
         let of_cases = format!("{} of {}", count(uncompared), counted(cases, "case", "cases"));
-        (uncompared > 0).then(|| format!("{of_cases} were not compared on {}", variant.variant))
+        let were = if uncompared == 1 { "was" } else { "were" };
+        (uncompared > 0).then(|| format!("{of_cases} {were} not compared on {}", variant.variant))
     })
 }
 
@@ -152,8 +175,10 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     if is_about_a_model(report) {
         lines.extend(on_one_line(&parts(report)));
         let has_rest = partly(report).is_some() && executing(report).count() == 1;
+        let here = if bases(report).count() > 1 { " that executes here" } else { "" };
         lines.extend(
-            has_rest.then(|| "to have the rest compared between two backends, add a second one".to_owned()),
+            has_rest
+                .then(|| format!("to have the rest compared between two backends, add a second one{here}")),
         );
     }
     lines

@@ -638,7 +638,7 @@ fn comparison_is_complete_if_every_case_and_every_node_was_compared() {
     let mut undecided = conforming();
     let variant = &mut undecided.summary.variants[0];
     (variant.conforms, variant.vacuous, variant.comparisons.compared) = (2, 1, 2);
-    let why = "1 of 3 cases were not compared on ort:cpu,opt=off";
+    let why = "1 of 3 cases was not compared on ort:cpu,opt=off";
     assert_eq!(incomplete(&undecided).as_deref(), Some(why));
     let nothing = report_on_a_model(&[], &Verdict::Vacuous);
     assert_eq!(incomplete(&nothing).as_deref(), Some("nothing was compared"));

@@ -80,12 +80,20 @@ fn failure(unfit: &UnfitModel) -> Failure {
         UnfitModel::NoSuchDimension { known, .. } => {
             format!(
                 ": give one of {}",
-                known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+                known.iter().map(|name| dimension(name)).collect::<Vec<_>>().join(", ")
             )
         }
         _ => String::new(),
     };
     Failure::usage(format!("{unfit}{advice}"))
+}
+
+/// Such as `--dim batch=N`.
+fn dimension(name: &str) -> String {
+    match name {
+        "" => "--dim =N (the dimensions without a name)".to_owned(),
+        name => format!("--dim {name}=N"),
+    }
 }
 
 /// Parses `NAME=N`, such as `batch=4`.

@@ -51,18 +51,21 @@ impl Coverage {
         self.reasons.entry(index).or_insert(reason);
     }
 
-    /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count.
+    /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count, nor do those on which no
+    /// output depends: nothing that they do can be seen.
     pub fn counts(&self, structure: &Structure<'_>) -> SegmentCounts {
         let mut counts =
             SegmentCounts { judged: self.judged, not_judged: Vec::new(), blindest: self.blindest.clone() };
+        let live = structure.live_nodes();
         for (index, node) in structure.graph().nodes.iter().enumerate() {
-            if self.covered.contains(&index) || node.op_type() == "Constant" || structure.is_folded(index) {
+            let is_constant = node.op_type() == "Constant" || structure.is_folded(index);
+            if self.covered.contains(&index) || is_constant || !live.contains(&index) {
                 continue;
             }
             let reason = match (node.op(), self.reasons.get(&index)) {
                 (None, _) => format!("golden does not support {}", node.op_type()),
                 (Some(_), Some(reason)) => reason.clone(),
-                (Some(_), None) => "no output depends on it".to_owned(),
+                (Some(_), None) => "no value that depends on it was observed".to_owned(),
             };
             let node = NamedNode::new(node.name(), node.op_type(), "");
             counts.skip(&reason, node);

@@ -119,6 +119,20 @@ impl<'g> Structure<'g> {
         readers.iter().map(|&index| &self.graph.nodes[index])
     }
 
+    /// The nodes on which an output depends.
+    pub fn live_nodes(&self) -> HashSet<usize> {
+        let mut live = HashSet::new();
+        let mut open: Vec<&str> = self.graph.outputs.iter().map(String::as_str).collect();
+        while let Some(name) = open.pop() {
+            if let Some(&index) = self.producers.get(name)
+                && live.insert(index)
+            {
+                open.extend(self.graph.nodes[index].inputs());
+            }
+        }
+        live
+    }
+
     /// The graph's outputs that nodes compute.
     pub fn computed_outputs(&self) -> impl Iterator<Item = &'g str> {
         let outputs = self.graph.outputs.iter().map(String::as_str);

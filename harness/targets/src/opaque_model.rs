@@ -1,6 +1,7 @@
 use twinfer_case::{Request, Run, Task, materialize};
 use twinfer_checks::{OutputSource, Question, Refusals};
-use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET};
+use twinfer_onnx::{Interface, MAX_OPSET, MIN_OPSET, PartialGraph};
+use twinfer_segments::has_supported_part;
 
 use crate::TargetError;
 
@@ -24,6 +25,11 @@ pub struct OpaqueModel {
 }
 
 impl OpaqueModel {
+    /// Whether golden supports a part of the model, which is judged segment by segment.
+    pub fn has_supported_part(&self) -> bool {
+        PartialGraph::decode(&self.model).is_ok_and(|graph| has_supported_part(&graph))
+    }
+
     /// What the backends receive as the case at `index`.
     pub(crate) fn task(&self, index: usize) -> Result<Task, TargetError> {
         let runs = materialize(&self.cases[index..=index])

@@ -40,7 +40,9 @@ impl Advice {
     /// The extents that twinfer chose for symbolic dimensions, for a user who wants others; `None` if there are none.
     pub fn dimensions(&self) -> Option<String> {
         (!self.chosen.is_empty()).then(|| {
-            format!("symbolic dimensions: {}; --dim NAME=N sets another extent", self.chosen_extents())
+            let only_unnamed = self.chosen.keys().all(String::is_empty);
+            let option = if only_unnamed { "--dim =N" } else { "--dim NAME=N" };
+            format!("symbolic dimensions: {}; {option} sets another extent", self.chosen_extents())
         })
     }
 
@@ -72,7 +74,10 @@ impl Advice {
     }
 
     fn chosen_extents(&self) -> String {
-        let chosen = self.chosen.iter().map(|(name, extent)| format!("{name}={extent}"));
+        let chosen = self.chosen.iter().map(|(name, extent)| match name.as_str() {
+            "" => format!("{extent} without a name"),
+            name => format!("{name}={extent}"),
+        });
         chosen.collect::<Vec<_>>().join(", ")
     }
 }

@@ -33,16 +33,28 @@ impl Collection {
         for path in paths {
             let (cases, others) = cases_in(path)?;
             if cases.is_empty() {
-                return Err(Failure::usage(format!(
-                    "no case in {}: give a case folder, or a folder of case folders",
-                    path.display()
-                )));
+                return Err(without_cases(path));
             }
             collection.cases.extend(cases);
             collection.without_case.extend(others.into_iter().filter(|path| has_finding(path)));
         }
         Ok(collection)
     }
+}
+
+fn without_cases(path: &Path) -> Failure {
+    let model = models_in(path).next();
+    let advice = model.map_or_else(
+        || "give a case folder, or a folder of case folders".to_owned(),
+        |model| format!("models are checked one at a time: `twinfer check {}`", model.display()),
+    );
+    Failure::usage(format!("no case in {}: {advice}", path.display()))
+}
+
+/// The ONNX files in a folder.
+fn models_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "onnx"))
 }
 
 /// Whether `path` holds a case, or a topic that has no graph.

@@ -12,6 +12,7 @@ use std::{path::Path, sync::Arc};
 
 use twinfer_reports::{Report, incomplete};
 use twinfer_store::{RunDirectory, without_recordings};
+use twinfer_targets::OpaqueModel;
 
 pub use self::arguments::Arguments;
 use self::{
@@ -56,8 +57,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note!("{dimensions}");
     }
     if let Subject::Opaque(model) = &subject {
-        let whole = if variants.len() > 1 { ", and with each other on the whole" } else { "" };
-        note!("{}, so backends are compared with it only on parts of the model{whole}", model.unknown);
+        note_opaque(model, variants.len());
     }
     let known = known_folders(&arguments.known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
@@ -89,13 +89,30 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let died = died(&report);
     let incomplete = report.incomplete.as_ref().map(|why| {
-        note!("--require-complete: {why}");
+        warning!("--require-complete: {why}");
         Exit::NothingCompared
     });
     Ok(match Exit::of_campaign(&report) {
         Exit::Conforms => died.or(incomplete).unwrap_or(Exit::Conforms),
         exit => exit,
     })
+}
+
+/// Says what a model is compared with that golden does not support as a whole.
+fn note_opaque(model: &OpaqueModel, backends: usize) {
+    let unknown = &model.unknown;
+    match (model.has_supported_part(), backends) {
+        (true, 1) => note!("{unknown}, so backends are compared with it only on parts of the model"),
+        (true, _) => note!(
+            "{unknown}, so backends are compared with it only on parts of the model, and with each other on the whole"
+        ),
+        (false, 1) => {}
+        (false, _) => {
+            note!(
+                "golden supports no part of the model ({unknown}), so backends are compared only with each other"
+            );
+        }
+    }
 }
 
 /// Says that workers ended and that no finding tells, because their cases ran to the end when they were repeated.
