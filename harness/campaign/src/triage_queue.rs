@@ -43,6 +43,8 @@ pub struct TriageQueue<'scope, 'env> {
     limits: Limits,
     under_way: BTreeMap<SuspectId, Investigation>,
     done: BTreeMap<SuspectId, Arc<TriageResult>>,
+    /// How many investigations have begun.
+    begun: u64,
     next_lookahead: Instant,
     /// Whether all that the last lookahead wanted is under way, and more could be.
     has_room: bool,
@@ -119,6 +121,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             limits,
             under_way,
             done,
+            begun: 0,
             next_lookahead,
             has_room: false,
             has_ended: false,
@@ -136,7 +139,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     pub fn demand(&mut self, suspect: &Arc<Suspect>, hidden_behind: Option<Arc<Identity>>) {
         let is_reduced = self.done.contains_key(&suspect.id());
         let is_its_turn =
-            self.limits.order == Order::ByCase || self.has_room || is_reduced && self.at_once() > 0;
+            self.limits.order == Order::ByCase || self.has_room || is_reduced && self.has_room_for_one();
         if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.id()) {
             self.start(suspect, hidden_behind);
             self.has_room = false;
@@ -234,32 +237,35 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
                 investigation.cancellation.cancel();
             }
         }
-        let at_once = self.at_once();
-        self.log_share(at_once == 0);
         for Wanted { suspect, hidden_behind, .. } in lookahead.by_priority() {
-            if self.under_way.len() >= at_once {
+            if self.under_way.contains_key(&suspect.id()) || !self.has_workers(suspect.variant) {
+                continue;
+            }
+            if !self.has_room_for_one() {
                 break;
             }
-            if !self.under_way.contains_key(&suspect.id()) && self.has_workers(suspect.variant) {
-                self.start(suspect, hidden_behind.clone());
-            }
+            self.start(suspect, hidden_behind.clone());
         }
+        let has_room = self.has_room_for_one();
         let is_under_way = |wanted: &Wanted| self.under_way.contains_key(&wanted.suspect.id());
-        self.has_room = self.under_way.len() < at_once && lookahead.by_priority().all(is_under_way);
+        self.has_room = has_room && lookahead.by_priority().all(is_under_way);
     }
 
-    /// How many investigations may be under way now.
-    fn at_once(&self) -> usize {
-        let used = || self.resources.host.processor_use();
-        if self.limits.share.is_none_or(|share| share.admits(used())) { self.limits.at_once } else { 0 }
-    }
-
-    fn log_share(&mut self, has_taken_share: bool) {
+    /// Whether one more investigation may be under way.
+    fn has_room_for_one(&mut self) -> bool {
+        let under_way = self.under_way.len();
+        if under_way >= self.limits.at_once {
+            return false;
+        }
+        let Some(share) = self.limits.share else { return true };
+        let used = self.resources.host.processor_use();
+        let has_taken_share = !share.admits(used, self.begun, under_way);
         if self.has_taken_share != has_taken_share {
             self.has_taken_share = has_taken_share;
-            let share = self.resources.host.processor_use().investigations_share();
-            debug!(has_taken_share, share, "share of investigations in the processor time");
+            let share = used.investigations_share();
+            debug!(has_taken_share, share, under_way, "share of investigations in the processor time");
         }
+        !has_taken_share
     }
 
     /// Whether the workers of a variant can take on another investigation.
@@ -276,6 +282,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let investigation =
             Investigation { suspect: Arc::clone(suspect), cancellation: Arc::clone(&cancellation) };
         self.under_way.insert(id, investigation);
+        self.begun += 1;
         let earlier = self.done.remove(&id).filter(|result| result.hidden_behind == hidden_behind);
         let (resources, suspect) = (self.resources, Arc::clone(suspect));
         let events = EventSender::new(self.events.clone());

@@ -9,7 +9,12 @@ const SHARE: f64 = 0.25;
 /// cases. They give this back by the time that the budget is spent.
 const ADVANCE: Duration = Duration::from_mins(1);
 
+/// The part of its time that an investigation under way has still to take, on average.
+const REST: f64 = 0.5;
+
 /// Keeps investigations within their share of the processor time, so that with many findings most of a budget of time is left to cases.
+///
+/// One may always be under way: findings go on coming, and it takes less than the share.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorShare {
     started: Instant,
@@ -23,15 +28,18 @@ impl ProcessorShare {
         Self { started: Instant::now(), budget, cores }
     }
 
-    /// Whether another investigation may start after workers have `used` this.
-    pub fn admits(&self, used: ProcessorUse) -> bool {
-        self.admits_after(self.started.elapsed(), used)
+    /// Whether another investigation may start beside those `under_way`, after so many were `begun` and workers have `used` this.
+    pub fn admits(&self, used: ProcessorUse, begun: u64, under_way: usize) -> bool {
+        self.admits_after(self.started.elapsed(), used, begun, under_way)
     }
 
-    fn admits_after(&self, elapsed: Duration, used: ProcessorUse) -> bool {
-        let rest = 1.0 - elapsed.as_secs_f64() / self.budget.as_secs_f64().max(1e-3);
-        let advance = rest.max(0.0) * self.cores as f64 * ADVANCE.as_millis() as f64;
-        used.investigations_millis as f64 <= SHARE * (used.total_millis() as f64 + advance)
+    fn admits_after(&self, elapsed: Duration, used: ProcessorUse, begun: u64, under_way: usize) -> bool {
+        let until_end = 1.0 - elapsed.as_secs_f64() / self.budget.as_secs_f64().max(1e-3);
+        let advance = until_end.max(0.0) * self.cores as f64 * ADVANCE.as_millis() as f64;
+        let taken = used.investigations_millis as f64;
+        let each = taken / begun.max(1) as f64;
+        let promised = REST * each * under_way as f64;
+        under_way == 0 || taken + promised <= SHARE * (used.total_millis() as f64 + advance)
     }
 }
 
@@ -42,35 +50,52 @@ mod tests {
     const BUDGET: Duration = Duration::from_mins(8);
     const CORES: usize = 16;
 
-    /// How many seconds of processor time investigations take in a campaign in which there is always something to investigate, and all workers.
-    fn taken() -> (u64, u64) {
+    /// How long an investigation takes, in seconds, on a core of its own.
+    const LENGTH: u64 = 30;
+
+    /// A campaign in which there is always something to investigate, and four investigations may be under way.
+    struct Simulated {
+        used: ProcessorUse,
+        /// By second: how many are under way.
+        under_way: Vec<usize>,
+    }
+
+    fn simulated(length: u64) -> Simulated {
         let share = ProcessorShare::new(BUDGET, CORES);
-        let mut used = ProcessorUse::default();
+        let (mut used, mut begun) = (ProcessorUse::default(), 0);
+        let (mut ends, mut under_way): (Vec<u64>, Vec<usize>) = (Vec::new(), Vec::new());
         for second in 0..BUDGET.as_secs() {
-            let investigating = if share.admits_after(Duration::from_secs(second), used) { 12 } else { 0 };
+            ends.retain(|end| *end > second);
+            let elapsed = Duration::from_secs(second);
+            while ends.len() < 8 && share.admits_after(elapsed, used, begun, ends.len()) {
+                begun += 1;
+                ends.push(second + length);
+            }
+            let (investigating, cores) = (ends.len() as u64, CORES as u64);
             used = used
                 + ProcessorUse {
-                    cases_millis: (CORES as u64 - investigating) * 1000,
+                    cases_millis: (cores - investigating) * 1000,
                     investigations_millis: investigating * 1000,
                 };
+            under_way.push(ends.len());
         }
-        (used.investigations_millis / 1000, used.total_millis() / 1000)
+        Simulated { used, under_way }
     }
 
     #[test]
     fn investigations_use_up_their_share_and_no_more() {
-        let (investigations, all) = taken();
-        assert!(4 * investigations <= all + 4 * 12, "{investigations} of {all} s");
-        assert!(4 * investigations >= all - 4 * 24, "{investigations} of {all} s");
+        for length in [5, LENGTH, 3 * LENGTH] {
+            let share = simulated(length).used.investigations_share();
+            assert!((0.23..0.255).contains(&share), "{length} s each: {share}");
+        }
     }
 
     #[test]
-    fn first_investigations_do_not_wait_for_cases() {
-        let share = ProcessorShare::new(BUDGET, CORES);
-        let used = |seconds: u64| ProcessorUse { cases_millis: 0, investigations_millis: 1000 * seconds };
-        assert!(share.admits_after(Duration::from_secs(15), used(15 * CORES as u64)));
-        assert!(!share.admits_after(Duration::from_mins(1), used(60 * CORES as u64)));
-        assert!(!share.admits_after(BUDGET, used(1)));
+    fn investigations_go_on_all_the_time() {
+        let Simulated { under_way, .. } = simulated(LENGTH);
+        assert!(under_way.iter().all(|number| *number > 0));
+        let first = &under_way[..usize::try_from(LENGTH).unwrap()];
+        assert!(first.iter().all(|number| *number == 8), "the first findings do not wait for cases");
     }
 
     #[test]
@@ -78,6 +103,6 @@ mod tests {
         let budget = Duration::from_secs(10);
         let share = ProcessorShare::new(budget, 2);
         let half = ProcessorUse { cases_millis: 5000, investigations_millis: 5000 };
-        assert!(share.admits_after(budget / 2, half));
+        assert!(share.admits_after(budget / 2, half, 3, 1));
     }
 }
