@@ -13,8 +13,6 @@ const ADVANCE: Duration = Duration::from_mins(1);
 const REST: f64 = 0.5;
 
 /// Keeps investigations within their share of the processor time, so that with many findings most of a budget of time is left to cases.
-///
-/// One may always be under way: findings go on coming, and it takes less than the share.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorShare {
     started: Instant,
@@ -39,7 +37,7 @@ impl ProcessorShare {
         let taken = used.investigations_millis as f64;
         let each = taken / begun.max(1) as f64;
         let promised = REST * each * under_way as f64;
-        under_way == 0 || taken + promised <= SHARE * (used.total_millis() as f64 + advance)
+        taken + promised <= SHARE * (used.total_millis() as f64 + advance)
     }
 }
 
@@ -93,7 +91,8 @@ mod tests {
     #[test]
     fn investigations_go_on_all_the_time() {
         let Simulated { under_way, .. } = simulated(LENGTH);
-        assert!(under_way.iter().all(|number| *number > 0));
+        let idle = under_way.iter().filter(|number| **number == 0).count();
+        assert!(idle < 20, "none was under way for {idle} s");
         let first = &under_way[..usize::try_from(LENGTH).unwrap()];
         assert!(first.iter().all(|number| *number == 8), "the first findings do not wait for cases");
     }

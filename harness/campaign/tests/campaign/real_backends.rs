@@ -8,6 +8,7 @@ use std::{
 
 use twinfer_case::{Case, Event, Kind};
 use twinfer_onnx::Op;
+use twinfer_store::read_run;
 use twinfer_targets::read_case;
 
 use twinfer_prerequisites::skip;
@@ -43,6 +44,9 @@ fn planted_bug_is_found_and_minimized_to_one_node() {
     assert_eq!(finding.after.nodes, 1, "{}", finding.graph);
     assert!(finding.after.input_elements <= 32, "{}", finding.graph);
     assert!(finding.graph.starts_with("ConvTranspose"), "{}", finding.graph);
+    // starting Python takes longer than that, each time
+    let processor = read_run(&outcome.out).unwrap().processor.expect("the campaign has ended");
+    assert!(processor.cases_millis > 50 && processor.investigations_millis > 50, "{processor:?}");
 }
 
 /// ONNX Runtime 1.31.1 fuses a quantized Conv whose weight scales lie along axis 1 into a `QLinearConv`, and applies the scales
