@@ -10,6 +10,7 @@ mod table;
 
 use std::{path::Path, sync::Arc};
 
+use twinfer_case::Kind;
 use twinfer_reports::{Report, incomplete};
 use twinfer_store::{RunDirectory, without_recordings};
 use twinfer_targets::OpaqueModel;
@@ -77,12 +78,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     write(&arguments.format.render(&report));
     match page {
         Some(page) => note!("{page}"),
-        None if report.findings.iter().any(|found| found.new) => {
-            note!(
-                "the findings are not kept: --out DIR keeps a folder of each, for `twinfer repro` and `twinfer adopt`"
-            );
-        }
-        None => {}
+        None => note_not_kept(&report),
     }
     if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
         note!("finding {slug} does not show on these backends");
@@ -113,6 +109,17 @@ fn note_opaque(model: &OpaqueModel, backends: usize) {
             );
         }
     }
+}
+
+/// Says how to keep the new findings. A disagreement on a model that golden does not support has no case to reproduce.
+fn note_not_kept(report: &Report) {
+    let mut new = report.findings.iter().filter(|found| found.new).peekable();
+    if new.peek().is_none() {
+        return;
+    }
+    let has_case = new.any(|found| found.finding.kind != Kind::Disagree);
+    let what_for = if has_case { "`twinfer repro` and `twinfer adopt`" } else { "`twinfer adopt`" };
+    note!("the findings are not kept: --out DIR keeps a folder of each, for {what_for}");
 }
 
 /// Says that workers ended and that no finding tells, because their cases ran to the end when they were repeated.
