@@ -19,7 +19,8 @@ pub(crate) fn reasons(report: &Report, finding: &Finding) -> Vec<(&'static str, 
     let documented = finding.divergences.iter().filter_map(|divergence| documented(report, divergence));
     let documented: Vec<_> = documented.collect();
     // what is documented needs no mutants to explain it
-    let says_nothing = finding.diagnosis.is_empty() && !documented.is_empty();
+    let is_possible = finding.detailed_diagnosis().is_some_and(|diagnosis| !diagnosis.possible.is_empty());
+    let says_nothing = finding.diagnosis.is_empty() && !documented.is_empty() && !is_possible;
     reasons.extend(explanation(finding).filter(|_| !says_nothing).map(|why| ("because", why)));
     reasons.extend(finding.trigger.as_ref().map(|trigger| ("trigger", trigger.to_string())));
     // the first divergence says in its detail how it falls back

@@ -69,8 +69,23 @@ impl fmt::Display for Diagnosis {
                 write!(f, " (largest difference {})", Magnitude(number))
             }
             (None, None) => Ok(()),
+        }?;
+        match (self.mutants.as_slice(), self.possible.as_slice()) {
+            ([], [first, ..]) => write!(f, "; possibly {}", some_of(&self.possible, first)),
+            _ => Ok(()),
         }
     }
+}
+
+/// The most names that a diagnosis lists of what may be why.
+const LISTED: usize = 3;
+
+/// Names joined by `or`; the `first`, and how many others there are, if they are many.
+fn some_of(names: &[String], first: &str) -> String {
+    if names.len() <= LISTED {
+        return names.join(" or ");
+    }
+    format!("{first} or one of {} others", names.len() - 1)
 }
 
 /// A number that is not negative, displayed with three digits at most: `3.8e-6`, `0.243`, `20.7`.
@@ -134,6 +149,19 @@ mod tests {
             ..Diagnosis::default()
         };
         assert_eq!(refuted.narrowed_to(&[]).to_string(), "unexplained (largest difference 1)");
+    }
+
+    #[test]
+    fn what_may_be_why_is_named() {
+        let possibly = |names: &[&str]| {
+            let possible = names.iter().map(|name| (*name).to_owned()).collect();
+            Diagnosis { unexplained: Some(1.0), possible, ..Diagnosis::default() }.to_string()
+        };
+        let unexplained = "unexplained (largest difference 1)";
+        assert_eq!(possibly(&[]), unexplained);
+        assert_eq!(possibly(&["truncated"]), format!("{unexplained}; possibly truncated"));
+        assert_eq!(possibly(&["a", "b", "c"]), format!("{unexplained}; possibly a or b or c"));
+        assert_eq!(possibly(&["a", "b", "c", "d"]), format!("{unexplained}; possibly a or one of 3 others"));
     }
 
     #[test]
