@@ -230,6 +230,7 @@ fn runs() -> Done {
         libraries: Vec::new(),
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
+        processor: None,
         end: Some(RunEnd::Complete),
         started: 1_790_000_000,
         settings: None,
