@@ -170,9 +170,14 @@ const LOGGED: usize = 5;
 fn ending(observation: &Observation) -> String {
     let stage = observation.stage;
     match &observation.outcome {
-        Outcome::Ok if stage == Stage::Execute => "The backend runs the model without an error.".to_owned(),
         Outcome::Ok => {
-            format!("The backend ended with {stage}, without an error; the model was not executed.")
+            let did = match stage {
+                Stage::Execute => return "The backend runs the model without an error.".to_owned(),
+                Stage::Build => "built",
+                Stage::Parse => "parsed",
+                Stage::Load | Stage::Start => "loaded",
+            };
+            format!("The backend {did} the model without an error. It was not executed.")
         }
         Outcome::Rejected(reason) => {
             format!("The backend rejects the model in {stage}: {}", markdown_text(reason.message()))
