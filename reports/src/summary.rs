@@ -190,7 +190,7 @@ fn investigations(report: &Report) -> Option<String> {
 pub(crate) fn processor(report: &Report) -> Option<String> {
     let processor = report.run.as_ref()?.processor?;
     let seconds = processor.total_millis() as f64 / 1e3;
-    let percent = (100.0 * processor.investigations_share()).round();
+    let percent = (100.0 * processor.share_beside_cases()).round();
     (seconds >= LEAST_REPORTED).then(|| {
         format!(
             "workers took {} of processor time, {percent}% of it for investigations and rungs",

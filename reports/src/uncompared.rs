@@ -41,43 +41,44 @@ fn open(report: &Report) -> Vec<String> {
 #[must_use]
 pub fn incomplete(report: &Report) -> Option<String> {
     let in_part = || only_with_each_other(report).or_else(|| partly(report));
+    let in_part = in_part().filter(|_| !are_compared_with_each_other(report));
     let reasons: Vec<_> = match nothing(report) {
-        Some(nothing) => vec![nothing],
-        None => in_part()
-            .filter(|_| !are_compared_with_each_other(report))
-            .into_iter()
-            .chain(not_executed(report))
-            .chain(open(report))
-            .collect(),
+        Some(nothing) if nothing == TITLE => vec![nothing],
+        nothing => {
+            nothing.into_iter().chain(in_part).chain(not_executed(report)).chain(open(report)).collect()
+        }
     };
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Such as `some output elements were not checked on ort:cpu, since any value is right there`.
+/// Such as `some output elements were not checked on ort:cpu, because ONNX allows any value in them`.
 fn not_all_elements(report: &Report) -> Option<String> {
     let open: Vec<_> = executing(report).filter(|variant| segments::has_open_elements(variant)).collect();
     let names: Vec<_> = open.iter().map(|variant| variant.variant.to_string()).collect();
     (!open.is_empty()).then(|| {
-        format!("some output elements were not checked on {}, since any value is right there", named(&names))
+        let names = named(&names);
+        format!("some output elements were not checked on {names}, because ONNX allows any value in them")
     })
 }
 
-/// Such as `some output elements were not checked, since any value is right there`, of a given model on one variant.
+/// Such as `some output elements were not checked, because ONNX allows any value in them`, of a given model on one variant.
 pub(crate) fn open_elements(report: &Report, variant: &VariantSummary) -> Option<String> {
     (is_about_a_model(report) && segments::has_open_elements(variant))
-        .then(|| "some output elements were not checked, since any value is right there".to_owned())
+        .then(|| "some output elements were not checked, because ONNX allows any value in them".to_owned())
 }
 
 /// Such as `2 of 8 cases were not compared on ort:cpu`.
-fn not_all_cases(report: &Report) -> Option<String> {
-    executing(report).find_map(|variant| {
+fn not_all_cases(report: &Report) -> Vec<String> {
+    let of_variant = |variant: &VariantSummary| {
         let left_out: u64 = variant.left_out.values().sum();
         let cases = variant.cases() + left_out;
         let uncompared = cases.saturating_sub(variant.comparisons.compared);
         let of_cases = format!("{} of {}", count(uncompared), counted(cases, "case", "cases"));
         let were = if uncompared == 1 { "was" } else { "were" };
-        (uncompared > 0).then(|| format!("{of_cases} {were} not compared on {}", variant.variant))
-    })
+        let is_partial = uncompared > 0 && uncompared < cases;
+        is_partial.then(|| format!("{of_cases} {were} not compared on {}", variant.variant))
+    };
+    executing(report).filter_map(of_variant).collect()
 }
 
 /// Whether a variant was compared on no case.

@@ -574,6 +574,27 @@ fn incomplete_comparison_fails_where_a_complete_one_is_required() {
     assert_eq!(outcome.code, Some(code), "{}", outcome.shown());
 }
 
+#[test]
+fn one_configuration_named_twice_is_no_comparison() {
+    for (activation, backends) in [("Relu", "ort:cpu,ort:cpu,opt=all"), ("Tanh", "ort:cpu,ort:cpu,opt=all")] {
+        let outcome = check_knowing(&chain(activation), backends, &[]);
+        assert_eq!(outcome.code, Some(2), "{activation}: {}", outcome.shown());
+        let same = "ort:cpu and ort:cpu,opt=all are the same configuration";
+        assert!(outcome.stderr.contains(same), "{activation}: {}", outcome.shown());
+    }
+}
+
+#[test]
+fn what_onnx_leaves_open_is_said_first_in_every_format() {
+    let open = "some output elements were not checked";
+    let outcome = check_knowing(&with_scale_of_0(), "ort:cpu", &[]);
+    assert!(outcome.code == Some(0) && outcome.stdout.starts_with(open), "{}", outcome.shown());
+    let outcome = check_knowing(&with_scale_of_0(), "ort:cpu", &["--format", "junit"]);
+    assert!(outcome.stdout.contains(&format!("<skipped message=\"{open}")), "{}", outcome.shown());
+    let outcome = check_knowing(&with_scale_of_0(), "ort:cpu", &["--require-complete", "--quiet"]);
+    assert!(outcome.code == Some(4) && outcome.stderr.contains(open), "{}", outcome.shown());
+}
+
 /// A quantizer with two channels, of which one has a scale of 0, so that ONNX leaves its values open.
 fn with_scale_of_0() -> TempDir {
     let of_two_channels = |name: &str, dtype| ValueInfo::over_runs(name, dtype, &[&[1, 2, 4, 4]]).unwrap();

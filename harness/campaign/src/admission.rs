@@ -103,12 +103,17 @@ impl<'a> Admission<'a> {
     }
 
     fn has_room(&self) -> bool {
+        self.admitted - self.judged - (self.waiting.len() as u64) < self.window()
+            && !self.is_full_of_undecided()
+    }
+
+    /// Whether no case runs before others are decided.
+    pub fn is_full_of_undecided(&self) -> bool {
         let most_undecided = match self.options.budget {
             Budget::Cases(_) => MAX_UNDECIDED,
             Budget::Seconds(_) => MAX_UNDECIDED_FOR_TIME,
         };
-        self.admitted - self.judged - (self.waiting.len() as u64) < self.window()
-            && self.admitted - self.recorded < most_undecided
+        self.admitted - self.recorded >= most_undecided
     }
 
     /// The case at `index` runs later.

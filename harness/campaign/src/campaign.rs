@@ -13,7 +13,7 @@ use twinfer_workers::{
 };
 
 use crate::{
-    CampaignError, CaseSource, Options, Scaling,
+    CampaignError, CaseSource, Configurations, Options, Scaling,
     admission::Admission,
     dispatcher::Dispatcher,
     escalation_policy::{EscalationPolicy, Rule},
@@ -99,7 +99,9 @@ impl Campaign {
         // first, because a worker may have failed to start for this reason
         let libraries = self.options.libraries.wait()?;
         let first = first?;
-        self.check_configurations(&first, &libraries)?;
+        if self.options.configurations == Configurations::Differ {
+            self.check_configurations(&first, &libraries)?;
+        }
         let run = self.run_info(&first, &libraries)?;
         let variants = self.pools.len();
         let forecast = HangForecast::new(Arc::clone(&self.source), &self.options, variants);
@@ -119,7 +121,7 @@ impl Campaign {
             sink(event);
         });
         self.pools.iter().flat_map(|pools| pools.newly_given_up()).for_each(|event| sink(&event));
-        let processor = self.host.processor_use();
+        let processor = self.host.processor_use_in_the_end();
         sink(&Event::WorkersEnded { processor });
         let (summary, end) = match ended.map_err(|error| self.no_device_left(error)) {
             Ok(ended) => ended,

@@ -274,6 +274,7 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         } else if self.admission.has_ended() && self.admission.all_settled() {
             self.triage.run_alone();
         }
+        self.triage.set_waited_for(self.admission.is_full_of_undecided());
         let end = self.admission.all_settled_before();
         self.triage.look_ahead(self.undecided.cases(), self.state.catalog(), end);
     }

@@ -21,8 +21,8 @@ pub fn log(event: &Event) {
         }
         Event::FindingRestored { slug, .. } => info!(slug, "finding restored"),
         Event::WorkersEnded { processor } => {
-            let ProcessorUse { cases_millis, investigations_millis } = processor;
-            info!(cases_millis, investigations_millis, "processor time of workers");
+            let ProcessorUse { cases_millis, investigations_millis, rungs_millis } = processor;
+            info!(cases_millis, investigations_millis, rungs_millis, "processor time of workers");
         }
         Event::CampaignFinished { summary, end } => log_end(summary, end),
         // logged with their process, device or investigation by the code that sends them

@@ -51,6 +51,6 @@ mod turn_wait;
 pub use campaign::Campaign;
 pub use error::CampaignError;
 pub use library_check::LibraryCheck;
-pub use options::{Options, Scaling};
+pub use options::{Configurations, Options, Scaling};
 pub use source::NEIGHBORS;
 pub use twinfer_triage::CaseSource;

@@ -52,6 +52,8 @@ pub struct Options {
     pub repeat_every: u64,
     /// One case in this many is also run in a fresh worker, to see whether history matters; 0 for none.
     pub fresh_every: u64,
+    /// Whether variants have to be different configurations.
+    pub configurations: Configurations,
     /// How long a case waits for decisions about its divergences before the journal says that they are open.
     pub open_after: Duration,
     /// Which cases are judged segment by segment.
@@ -75,6 +77,15 @@ pub struct Options {
     pub checked: Option<String>,
     /// Set it to end the campaign after the cases that are under way.
     pub stop: Arc<AtomicBool>,
+}
+
+/// Whether two variants may be one configuration of one library, which agrees with itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Configurations {
+    /// They may not: the comparison would show nothing.
+    Differ,
+    /// They may: they were drawn, a finding lists them, or an earlier run had them.
+    MayRepeat,
 }
 
 impl Options {
@@ -108,6 +119,7 @@ impl Options {
             deadlines: Deadlines::default(),
             repeat_every: 50,
             fresh_every: 5000,
+            configurations: Configurations::Differ,
             open_after: Duration::from_secs(5),
             scrutiny: Scrutiny::default(),
             minimize: true,

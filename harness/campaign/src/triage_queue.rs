@@ -50,7 +50,7 @@ pub struct TriageQueue<'scope, 'env> {
     has_room: bool,
     /// Whether no more investigations start.
     has_ended: bool,
-    /// Whether none starts now, since those before took their share of the processor time.
+    /// Whether no investigation starts for now, since earlier ones have taken their share of the processor time.
     has_taken_share: bool,
 }
 
@@ -172,6 +172,13 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.resources.host.end_cases();
     }
 
+    /// Has investigations start whatever they have taken while no case runs before some are decided.
+    pub const fn set_waited_for(&mut self, is_waited_for: bool) {
+        if let Some(share) = &mut self.limits.share {
+            share.is_lifted = is_waited_for;
+        }
+    }
+
     /// Starts no more investigations, has those under way try no further candidates, and starts more workers for them: time is up.
     pub fn end(&mut self) {
         if !self.has_ended {
@@ -262,7 +269,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let has_taken_share = !share.admits(used, self.begun, under_way);
         if self.has_taken_share != has_taken_share {
             self.has_taken_share = has_taken_share;
-            let share = used.investigations_share();
+            let share = used.share_beside_cases();
             debug!(has_taken_share, share, under_way, "share of investigations in the processor time");
         }
         !has_taken_share

@@ -77,15 +77,16 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// The most names that a diagnosis lists of what may be why.
+/// The largest number of possible causes that a diagnosis lists.
 const LISTED: usize = 3;
 
-/// Names joined by `or`; the `first`, and how many others there are, if they are many.
+/// Such as `a, b or c`; the `first`, and how many others there are, if they are many.
 fn some_of(names: &[String], first: &str) -> String {
-    if names.len() <= LISTED {
-        return names.join(" or ");
+    match names {
+        many if many.len() > LISTED => format!("{first} or one of {} others", many.len() - 1),
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => first.to_owned(),
     }
-    format!("{first} or one of {} others", names.len() - 1)
 }
 
 /// A number that is not negative, displayed with three digits at most: `3.8e-6`, `0.243`, `20.7`.
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_why_is_named() {
+    fn possible_causes_are_named() {
         let possibly = |names: &[&str]| {
             let possible = names.iter().map(|name| (*name).to_owned()).collect();
             Diagnosis { unexplained: Some(1.0), possible, ..Diagnosis::default() }.to_string()
@@ -160,7 +161,7 @@ mod tests {
         let unexplained = "unexplained (largest difference 1)";
         assert_eq!(possibly(&[]), unexplained);
         assert_eq!(possibly(&["truncated"]), format!("{unexplained}; possibly truncated"));
-        assert_eq!(possibly(&["a", "b", "c"]), format!("{unexplained}; possibly a or b or c"));
+        assert_eq!(possibly(&["a", "b", "c"]), format!("{unexplained}; possibly a, b or c"));
         assert_eq!(possibly(&["a", "b", "c", "d"]), format!("{unexplained}; possibly a or one of 3 others"));
     }
 

@@ -253,12 +253,13 @@ impl Finding {
         largest.is_some_and(|largest| difference > MUCH_LARGER * largest)
     }
 
-    /// The [differences](Self::differences) by place, with those of the culprits, which findings of campaigns have instead.
+    /// The [differences](Self::differences) by place, with those of the culprits at other places, which findings of campaigns have instead.
     fn listed_differences(&self) -> BTreeMap<&str, f64> {
         let culprits = self.divergences.iter().filter_map(|divergence| divergence.culprit.as_ref());
         let of_culprits = culprits.flat_map(Culprit::differences).flat_map(|(place, difference)| {
             place.into_iter().filter_map(move |name| Some((name, difference?)))
         });
+        let of_culprits = of_culprits.filter(|(name, _)| !self.wrong_at.iter().any(|listed| listed == name));
         let mut listed: BTreeMap<&str, f64> = BTreeMap::new();
         let own = self.differences.iter().map(|(name, difference)| (name.as_str(), *difference));
         for (name, difference) in of_culprits.chain(own) {
@@ -338,7 +339,7 @@ pub struct CaseSize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Circumstance, Ending, ReproducingMutant};
+    use crate::{Circumstance, Ending, NamedNode, ReproducingMutant};
 
     #[test]
     fn difference_without_bound_at_a_place_covers_those_of_any_size() {
@@ -360,7 +361,17 @@ mod tests {
         assert_eq!(listed(&[("conv", None)], &[("conv", Some(1.0))]), (conv(), vec![]));
         let place = BTreeSet::from(["conv".to_owned()]);
         assert!(with(&[("conv", Some(1.0))]).is_much_smaller_at(&place, f64::INFINITY));
-        assert!(!with(&[("conv", Some(1.0)), ("conv", None)]).is_much_smaller_at(&place, f64::INFINITY));
+        let mut unbounded = with(&[("conv", Some(1.0)), ("conv", None)]);
+        assert!(!unbounded.is_much_smaller_at(&place, f64::INFINITY));
+        unbounded.divergences[0].culprit = Some(Culprit {
+            nodes: vec![NamedNode::new("conv", "Conv", "y")],
+            inputs: Vec::new(),
+            output: "y".to_owned(),
+            shown: Shown::Alone,
+            difference: Some(1.0),
+            behind: Vec::new(),
+        });
+        assert!(!unbounded.is_much_smaller_at(&place, f64::INFINITY), "the culprit's is one of them");
     }
 
     #[test]

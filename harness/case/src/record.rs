@@ -195,7 +195,8 @@ pub struct RunInfo {
     /// The largest number of workers that each variant had at once; empty until the campaign ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workforce: Vec<Workforce>,
-    /// The processor time of the workers since the campaign was started or last resumed; `None` until it ends, and in a check of a model.
+    /// The processor time of the workers since the campaign was started or last resumed; `None` until it ends, and where backends are compared on a model
+    /// that golden does not support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
     /// How the campaign ended; `None` while it runs, if its process was killed, and in a run of format 3 or earlier.

@@ -2,9 +2,7 @@ use crate::{BackendName, Description, Libraries, OptionKey, Variant};
 
 /// Two variants are one configuration of one library. It agrees with itself, so that comparing the two would show nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{one} and {other} are the same configuration of the same library: leave one of them out, or set another option"
-)]
+#[error("{} the same configuration of the same library: leave one of them out, or set another option", self.named())]
 pub struct SameConfiguration {
     /// The variant that is listed first.
     pub one: Variant,
@@ -16,6 +14,12 @@ pub struct SameConfiguration {
 type Described<'a> = (&'a Variant, &'a Description);
 
 impl SameConfiguration {
+    /// Such as `ort:cpu and ort:cpu,opt=all are`; one variant may stand for two that were asked for.
+    fn named(&self) -> String {
+        let Self { one, other } = self;
+        if one == other { format!("two backends are {one},") } else { format!("{one} and {other} are") }
+    }
+
     /// Looks for two variants that load the same files and run with the same options, defaults included. Nothing is known of `external:` backends, nor
     /// of those whose library is not in `libraries`.
     pub fn find(described: &[Described<'_>], libraries: &Libraries) -> Option<Self> {
@@ -77,6 +81,15 @@ mod tests {
         let all: &[_] = &[("opt", "all")];
         assert!(are_same(["ort:cpu", "ort:cpu,opt=all"], [all, all], ["a", "a"]));
         assert!(are_same(["ort:cpu", "ort:cpu,version=1.31"], [all, all], ["a", "a"]));
+    }
+
+    #[test]
+    fn error_names_both_or_the_one_that_stands_for_both() {
+        let same = |one: &str, other: &str| {
+            SameConfiguration { one: one.parse().unwrap(), other: other.parse().unwrap() }.to_string()
+        };
+        assert!(same("ort:cpu", "ort:cpu,opt=all").starts_with("ort:cpu and ort:cpu,opt=all are the same"));
+        assert!(same("ort:cpu", "ort:cpu").starts_with("two backends are ort:cpu, the same"));
     }
 
     #[test]

@@ -3,10 +3,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use twinfer_case::{EncodedCase, Variant};
+use twinfer_case::EncodedCase;
 use twinfer_onnx::Graph;
 use twinfer_store::{
-    MODEL, data_sets, findings_of, findings_of_run, has_case, has_finding, has_run, read_finding, read_model,
+    MODEL, data_sets, findings_of, findings_of_run, has_case, has_finding, has_run, read_model,
 };
 use twinfer_targets::{TargetError, read_case};
 
@@ -75,22 +75,13 @@ pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
     }
     let model = folder.join(MODEL);
     let model = model.display();
-    let backends = disagreeing(folder).map(|[one, other]| format!(" --backends {one},{other}"));
     let has_inputs = data_sets(folder).is_ok_and(|sets| !sets.is_empty());
     let inputs = has_inputs.then(|| format!(" --inputs {}", folder.display()));
     Err(Failure::usage(format!(
-        "{} holds a finding without a case, since golden does not support its model. To compare backends on the model, run `twinfer check {model}{}{}`",
+        "{} holds a finding without a case, since golden does not support its model. To compare backends on the model, run `twinfer check {model}{}`",
         folder.display(),
-        backends.unwrap_or_default(),
         inputs.unwrap_or_default()
     )))
-}
-
-/// The two variants whose outputs disagree, if that is the finding in `folder`.
-fn disagreeing(folder: &Path) -> Option<[Variant; 2]> {
-    let finding = read_finding(folder).ok().flatten()?;
-    let with = finding.disagreement()?.with.clone();
-    Some([finding.seen_in.first()?.variant.clone(), with])
 }
 
 /// Warns if the model in the folder of a case is not that of the case, which is what runs: a reader may take the model for the case, and edit it.

@@ -52,7 +52,7 @@ impl Coverage {
     }
 
     /// How many segments were judged, and the nodes that none of them covers. Nodes that compute constants alone do not count, nor do those on which no
-    /// output depends: nothing that they do can be seen.
+    /// output depends: their results cannot be observed.
     pub fn counts(&self, structure: &Structure<'_>) -> SegmentCounts {
         let mut counts =
             SegmentCounts { judged: self.judged, not_judged: Vec::new(), blindest: self.blindest.clone() };

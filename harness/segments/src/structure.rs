@@ -242,6 +242,13 @@ mod tests {
     }
 
     #[test]
+    fn node_on_which_no_output_depends_is_not_live() {
+        let mut graph = chain(vec![("c0", conv()), ("r0", Op::Relu), ("c1", conv())]);
+        graph.outputs = vec!["r0".to_owned()];
+        assert_eq!(Structure::of(&graph).live_nodes(), HashSet::from([0, 1]));
+    }
+
+    #[test]
     fn segment_reaches_back_to_known_values() {
         let graph = chain(vec![("c0", conv()), ("r0", Op::Relu), ("c1", conv()), ("r1", Op::Relu)]);
         let structure = Structure::of(&graph);

@@ -138,7 +138,7 @@ impl Journal {
         }
         let mut resumed = earlier.resumed.clone();
         resumed.push(Continuation { started: run.started, cases: summary.cases, budget: run.budget });
-        let run = RunInfo { budget: run.budget, resumed, end: None, ..earlier };
+        let run = RunInfo { budget: run.budget, resumed, processor: None, end: None, ..earlier };
         let mut journal = Self::new(directory, run.clone(), records.end().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {

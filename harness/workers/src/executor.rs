@@ -26,7 +26,7 @@ use crate::{
         WorkerPool,
         trial::{Trial, timed},
     },
-    process::{Reply, WorkerProcess, accounting::Purpose},
+    process::{Reply, WorkerProcess, accounting::WorkKind},
     recent_cases::RecentCases,
     semaphore::{LONG_WAIT, Priority},
     work_item::{Observed, WorkItem},
@@ -116,7 +116,7 @@ impl Executor {
         if self.pools.executors_yield() {
             worker.lower_priority();
         }
-        worker.set_purpose(Purpose::Cases);
+        worker.set_kind(WorkKind::Cases);
         worker.watch(self.pools.watch());
         self.flow.restart();
         let semaphore = worker.turn();

@@ -69,6 +69,11 @@ impl HostContext {
         self.watchdog.processor_use()
     }
 
+    /// The processor time of all workers once none runs anything more.
+    pub fn processor_use_in_the_end(&self) -> ProcessorUse {
+        self.watchdog.processor_use_in_the_end()
+    }
+
     /// The watchdog of all workers.
     pub(crate) const fn watchdog(&self) -> &Watchdog {
         &self.watchdog

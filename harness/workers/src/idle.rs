@@ -1,6 +1,6 @@
 //! *Idle workers* are kept because starting a worker takes seconds. On a device that serves only so many processes, and where memory is
-//! short, one makes room for a worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start. One
-//! that is likely to be needed again soon makes room only if nothing else does for a while.
+//! short, one makes room for a worker that is needed now: the one that has been idle longest, in proportion to the time that it took to start. Where
+//! memory is short, one that is likely to be needed again soon does so only if nothing else does for a while.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},

@@ -26,7 +26,7 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     process::{
-        SLOW_START, Watch, WorkerProcess, accounting::Purpose, command::WorkerCommand, deadline::Deadlines,
+        SLOW_START, Watch, WorkerProcess, accounting::WorkKind, command::WorkerCommand, deadline::Deadlines,
     },
     semaphore::Priority,
     worker_memory::WorkerMemory,
@@ -143,7 +143,7 @@ impl WorkerPool {
             "worker taken"
         );
         let is_for_cases = priority == Priority::Executor;
-        worker.set_purpose(if is_for_cases { Purpose::Cases } else { Purpose::Investigations });
+        worker.set_kind(if is_for_cases { WorkKind::Cases } else { WorkKind::Investigations });
         self.refill();
         Ok(worker)
     }

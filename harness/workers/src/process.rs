@@ -30,7 +30,7 @@ use twinfer_protocol::{
 };
 
 use self::{
-    accounting::Purpose,
+    accounting::WorkKind,
     confined::ConfinedChild,
     deadline::{Deadline, Deadlines},
     pipe::{PIPE_BYTES, Pipe},
@@ -221,8 +221,8 @@ impl WorkerProcess {
     }
 
     /// Counts the processor time of the worker as spent on this.
-    pub fn set_purpose(&self, purpose: Purpose) {
-        self.confined.account.set_purpose(purpose);
+    pub fn set_kind(&self, kind: WorkKind) {
+        self.confined.account.set_kind(kind);
     }
 
     /// Lowers the worker's CPU priority, if it uses a device. A worker that computes on the CPU keeps its priority: it would be
@@ -421,7 +421,7 @@ impl Drop for WorkerProcess {
     fn drop(&mut self) {
         let child = &self.confined.child;
         child.end();
-        self.watchdog.record_end(&self.confined);
+        self.watchdog.settle(&self.confined);
         let processor_millis = child.processor_time().map(|time| time.as_millis() as u64);
         debug!(variant = self.variant.to_string(), pid = self.pid(), processor_millis, "worker stopped");
     }

@@ -8,7 +8,7 @@ use crate::{
     idle::IdleRegistry,
     loss::Loss,
     pool::trial::{observe, timed},
-    process::{WorkerProcess, accounting::Purpose},
+    process::{WorkerProcess, accounting::WorkKind},
     recent_cases::RecentCases,
     semaphore::{Priority, Semaphore},
     turns::WorkersInTurn,
@@ -59,9 +59,9 @@ impl SequentialWorkers {
             Some(worker) => worker,
             None => Worker { process: pools.take(Priority::Added)?, recent: RecentCases::default() },
         };
-        if pools.variant().is_poisoned() {
-            worker.process.set_purpose(Purpose::Cases);
-        }
+        // a case with poisoned memory is one of the campaign
+        let is_rung = !pools.variant().is_poisoned();
+        worker.process.set_kind(if is_rung { WorkKind::Rungs } else { WorkKind::Cases });
         turn.started();
         let since = Instant::now();
         match observe(&mut worker.process, task) {

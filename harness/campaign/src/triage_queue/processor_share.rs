@@ -9,6 +9,12 @@ const SHARE: f64 = 0.25;
 /// cases. They give this back by the time that the budget is spent.
 const ADVANCE: Duration = Duration::from_mins(1);
 
+/// Rungs count up to this share, so that a long ladder leaves investigations something.
+const RUNGS: f64 = 0.1;
+
+/// The share of all processors that counts as used at least: where workers leave most of them idle, investigations take nothing from cases.
+const LEAST_USED: f64 = 0.5;
+
 /// The part of its time that an investigation under way has still to take, on average.
 const REST: f64 = 0.5;
 
@@ -18,26 +24,30 @@ pub struct ProcessorShare {
     started: Instant,
     budget: Duration,
     cores: usize,
+    /// Whether investigations may take any share for now.
+    pub is_lifted: bool,
 }
 
 impl ProcessorShare {
     /// For a campaign that starts now, on so many processors.
     pub fn new(budget: Duration, cores: usize) -> Self {
-        Self { started: Instant::now(), budget, cores }
+        Self { started: Instant::now(), budget, cores, is_lifted: false }
     }
 
     /// Whether another investigation may start beside those `under_way`, after so many were `begun` and workers have `used` this.
     pub fn admits(&self, used: ProcessorUse, begun: u64, under_way: usize) -> bool {
-        self.admits_after(self.started.elapsed(), used, begun, under_way)
+        self.is_lifted || self.admits_after(self.started.elapsed(), used, begun, under_way)
     }
 
     fn admits_after(&self, elapsed: Duration, used: ProcessorUse, begun: u64, under_way: usize) -> bool {
         let until_end = 1.0 - elapsed.as_secs_f64() / self.budget.as_secs_f64().max(1e-3);
         let advance = until_end.max(0.0) * self.cores as f64 * ADVANCE.as_millis() as f64;
-        let taken = used.investigations_millis as f64;
-        let each = taken / begun.max(1) as f64;
-        let promised = REST * each * under_way as f64;
-        taken + promised <= SHARE * (used.total_millis() as f64 + advance)
+        let least = LEAST_USED * self.cores as f64 * elapsed.as_millis() as f64;
+        let total = least.max(used.total_millis() as f64);
+        let investigations = used.investigations_millis as f64;
+        let promised = REST * under_way as f64 * investigations / begun.max(1) as f64;
+        let rungs = (RUNGS * total).min(used.rungs_millis as f64);
+        investigations + promised + rungs <= SHARE * (total + advance)
     }
 }
 
@@ -51,7 +61,7 @@ mod tests {
     /// How long an investigation takes, in seconds, on a core of its own.
     const LENGTH: u64 = 30;
 
-    /// A campaign in which there is always something to investigate, and four investigations may be under way.
+    /// A campaign in which there is always something to investigate, and eight investigations may be under way.
     struct Simulated {
         used: ProcessorUse,
         /// By second: how many are under way.
@@ -74,6 +84,7 @@ mod tests {
                 + ProcessorUse {
                     cases_millis: (cores - investigating) * 1000,
                     investigations_millis: investigating * 1000,
+                    rungs_millis: 0,
                 };
             under_way.push(ends.len());
         }
@@ -83,7 +94,7 @@ mod tests {
     #[test]
     fn investigations_use_up_their_share_and_no_more() {
         for length in [5, LENGTH, 3 * LENGTH] {
-            let share = simulated(length).used.investigations_share();
+            let share = simulated(length).used.share_beside_cases();
             assert!((0.23..0.255).contains(&share), "{length} s each: {share}");
         }
     }
@@ -101,7 +112,27 @@ mod tests {
     fn short_budget_leaves_investigations_alone() {
         let budget = Duration::from_secs(10);
         let share = ProcessorShare::new(budget, 2);
-        let half = ProcessorUse { cases_millis: 5000, investigations_millis: 5000 };
+        let half = ProcessorUse { cases_millis: 5000, investigations_millis: 5000, rungs_millis: 0 };
         assert!(share.admits_after(budget / 2, half, 3, 1));
+    }
+
+    #[test]
+    fn rungs_leave_investigations_a_part() {
+        let share = ProcessorShare::new(BUDGET, CORES);
+        let used = |investigations_millis, rungs_millis| ProcessorUse {
+            cases_millis: 1_000_000 * CORES as u64,
+            investigations_millis,
+            rungs_millis,
+        };
+        let admits = |used| share.admits_after(BUDGET, used, 1, 0);
+        assert!(admits(used(0, 1_000_000 * CORES as u64)), "half of the time went to rungs");
+        assert!(admits(used(3_000_000, 500_000)) && !admits(used(4_000_000, 3_000_000)));
+    }
+
+    #[test]
+    fn idle_processors_do_not_make_investigations_wait() {
+        let share = ProcessorShare::new(BUDGET, 64);
+        let used = ProcessorUse { cases_millis: 480_000, investigations_millis: 480_000, rungs_millis: 0 };
+        assert!(share.admits_after(BUDGET, used, 1, 0), "two of 64 processors are busy");
     }
 }

@@ -124,8 +124,7 @@ impl Starter {
         let begun = Instant::now();
         let turn = self.turn_to_start(priority);
         let allowed = begun.elapsed();
-        let since = Instant::now();
-        let make_room = || self.idle.make_room(Some(&self.device), least_for(priority, since.elapsed()));
+        let make_room = || self.make_room();
         let place = self.device.enter(make_room, PLACE_PATIENCE).ok_or_else(|| self.without_place())?;
         let waited = begun.elapsed();
         if waited >= LONG_WAIT {

@@ -7,7 +7,7 @@ use std::{
 use twinfer_case::ProcessorUse;
 use twinfer_keeper::ProcessTable;
 
-use super::confined::ConfinedChild;
+use super::{accounting::Account, confined::ConfinedChild};
 
 /// Time between two looks at what workers use. Each reads a file per process of the machine.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ impl Watchdog {
     }
 
     /// Counts the processor time of a worker that has ended, and forgets it.
-    pub fn record_end(&self, child: &Arc<ConfinedChild>) {
+    pub fn settle(&self, child: &Arc<ConfinedChild>) {
         let mut watched = lock(&self.watched);
         if let Some(time) = child.child.processor_time() {
             child.account.record(time);
@@ -63,9 +63,18 @@ impl Watchdog {
 
     /// The processor time of all workers so far, at most a second old.
     pub fn processor_use(&self) -> ProcessorUse {
+        self.summed(Account::so_far)
+    }
+
+    /// The same once no worker runs anything more, with those that have run nothing.
+    pub fn processor_use_in_the_end(&self) -> ProcessorUse {
+        self.summed(Account::in_the_end)
+    }
+
+    fn summed(&self, of_living: fn(&Account) -> ProcessorUse) -> ProcessorUse {
         let mut watched = lock(&self.watched);
         let living = watched.living();
-        living.iter().fold(watched.ended, |sum, child| sum + child.account.so_far())
+        living.iter().fold(watched.ended, |sum, child| sum + of_living(&child.account))
     }
 
     /// Kills all workers, and each that starts from now on.

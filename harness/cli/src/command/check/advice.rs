@@ -75,7 +75,7 @@ impl Advice {
 
     fn chosen_extents(&self) -> String {
         let chosen = self.chosen.iter().map(|(name, extent)| match name.as_str() {
-            "" => format!("{extent} without a name"),
+            "" => format!("unnamed = {extent}"),
             name => format!("{name}={extent}"),
         });
         chosen.collect::<Vec<_>>().join(", ")

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use twinfer_campaign::{Campaign, Options};
+use twinfer_campaign::{Campaign, Configurations, Options};
 use twinfer_case::{Budget, Case, CaseRecord, Event, Finding, TrustedVariant};
 use twinfer_libraries::Hashing;
 use twinfer_onnx::ValueInfo;
@@ -66,6 +66,7 @@ pub fn run(
         deadlines: settings.deadlines(),
         scrutiny: Scrutiny::Rounded,
         fresh_every: 0,
+        configurations: finding.map_or(Configurations::Differ, |_| Configurations::MayRepeat),
         checked: Some(path),
         stop,
         source: Some(Arc::new(move |index| cases[index as usize % cases.len()].clone())),

@@ -10,9 +10,8 @@ mod table;
 
 use std::{path::Path, sync::Arc};
 
-use twinfer_case::Kind;
 use twinfer_reports::{Report, incomplete};
-use twinfer_store::{RunDirectory, without_recordings};
+use twinfer_store::{RunDirectory, findings_of, has_case, without_recordings};
 use twinfer_targets::OpaqueModel;
 
 pub use self::arguments::Arguments;
@@ -78,7 +77,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
     write(&arguments.format.render(&report));
     match page {
         Some(page) => note!("{page}"),
-        None => note_not_kept(&report),
+        None => note_not_kept(&report, &directory),
     }
     if let Some(slug) = finding.filter(|slug| report.summary.findings.iter().all(|seen| seen.slug != *slug)) {
         note!("finding {slug} does not show on these backends");
@@ -111,13 +110,14 @@ fn note_opaque(model: &OpaqueModel, backends: usize) {
     }
 }
 
-/// Says how to keep the new findings. A disagreement on a model that golden does not support has no case to reproduce.
-fn note_not_kept(report: &Report) {
+/// Says how to keep the new findings. Those of a model that golden does not support may have no case to reproduce.
+fn note_not_kept(report: &Report, directory: &RunDirectory) {
     let mut new = report.findings.iter().filter(|found| found.new).peekable();
     if new.peek().is_none() {
         return;
     }
-    let has_case = new.any(|found| found.finding.kind != Kind::Disagree);
+    let findings = findings_of(directory.path());
+    let has_case = new.any(|found| has_case(&findings.join(&found.slug)));
     let what_for = if has_case { "`twinfer repro` and `twinfer adopt`" } else { "`twinfer adopt`" };
     note!("the findings are not kept: --out DIR keeps a folder of each, for {what_for}");
 }

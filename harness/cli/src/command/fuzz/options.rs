@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroU64, path::PathBuf, time::Duration};
 
-use twinfer_campaign::{Options, Scaling};
+use twinfer_campaign::{Configurations, Options, Scaling};
 use twinfer_case::{Budget, Distribution, Ladder, Percent, RunInfo, Settings};
 use twinfer_configuration::{Configuration, Jobs};
 use twinfer_generators::Family;
@@ -63,6 +63,8 @@ pub fn options(
     let budget = requested.budget.unwrap_or(Budget::Seconds(TIME));
     let default_ladder = has_rungs_below.then(|| ladder(budget));
     let minimize = !arguments.no_minimize && settings.is_none_or(|settings| settings.minimize);
+    let are_listed = drawn == 0 && recorded.is_none();
+    let configurations = if are_listed { Configurations::Differ } else { Configurations::MayRepeat };
     let families = if requested.families.is_empty() { &Family::ALL } else { &requested.families[..] };
     Ok(Options {
         families: families.iter().map(Family::to_string).collect(),
@@ -80,6 +82,7 @@ pub fn options(
         known,
         deadlines: deadlines(arguments, configuration, settings),
         experiments: minimize,
+        configurations,
         run_hangs: arguments.run_hangs || settings.is_some_and(|settings| settings.run_hangs),
         minimize,
         ..defaults
