@@ -1,6 +1,7 @@
-use std::{fs, process};
+use std::{fs, process, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use twinfer_workers::ProcessStat;
 
 /// Processor time of a campaign, or of its part after an earlier reading, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -14,13 +15,13 @@ pub struct Spent {
 impl Spent {
     /// The processor time used so far.
     pub fn now() -> Self {
-        let own = Stat::read("self");
+        let own = ProcessStat::read("self").unwrap_or_default();
         let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-        let stats = processes.filter_map(|entry| Stat::read(entry.file_name().to_str()?));
-        let me = u64::from(process::id());
-        let alive: f64 = stats.filter(|stat| stat.parent == me).map(|stat| stat.usage.processor()).sum();
-        let own = own.unwrap_or_default();
-        Self { supervisor: own.usage.processor(), workers: own.ended_children + alive }
+        let stats = processes.filter_map(|entry| ProcessStat::read(entry.file_name().to_str()?));
+        let children = stats.filter(|stat| stat.parent == process::id());
+        let alive: Duration = children.map(ProcessStat::processor).sum();
+        let workers = own.ended_children + alive;
+        Self { supervisor: own.processor().as_secs_f64(), workers: workers.as_secs_f64() }
     }
 
     /// The processor time used since `earlier`.
@@ -46,13 +47,11 @@ pub struct Usage {
     pub page_faults: u64,
 }
 
-/// Clock ticks per second in `/proc`; the same on every Linux for x86-64 and Arm.
-const TICKS: f64 = 100.0;
-
 impl Usage {
     /// The usage of this process.
     pub fn now() -> Self {
-        Stat::read("self").unwrap_or_default().usage
+        let ProcessStat { user, system, page_faults, .. } = ProcessStat::read("self").unwrap_or_default();
+        Self { user: user.as_secs_f64(), system: system.as_secs_f64(), page_faults }
     }
 
     /// Processor seconds in user mode and in the kernel.
@@ -90,45 +89,9 @@ pub fn processor_seconds(process: u32) -> Option<f64> {
     nanoseconds.sum::<Option<u64>>().map(|sum| sum as f64 * 1e-9)
 }
 
-/// The fields of `/proc/PID/stat` (`proc_pid_stat(5)`) that a benchmark needs.
-#[derive(Default)]
-struct Stat {
-    parent: u64,
-    usage: Usage,
-    /// Processor seconds of children that have ended.
-    ended_children: f64,
-}
-
-impl Stat {
-    fn read(process: &str) -> Option<Self> {
-        Self::of(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
-    }
-
-    fn of(line: &str) -> Option<Self> {
-        // the second field is the executable's name in parentheses, which may hold anything
-        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        let seconds = |field| Some(number(field)? as f64 / TICKS);
-        Some(Self {
-            parent: number(4)?,
-            usage: Usage { user: seconds(14)?, system: seconds(15)?, page_faults: number(10)? },
-            ended_children: seconds(16)? + seconds(17)?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Stat, Usage, processor_seconds};
-
-    #[test]
-    fn executable_name_may_look_like_fields() {
-        let line = "7 (a b) 1 2) S 1 7 7 0 -1 4194560 1500 0 3 0 250 75 0 0 20 0 1 0 100 0 0";
-        let stat = Stat::of(line).unwrap();
-        let usage = stat.usage;
-        assert_eq!(stat.parent, 1);
-        assert_eq!((usage.user, usage.system, usage.page_faults), (2.5, 0.75, 1500));
-    }
+    use super::{Usage, processor_seconds};
 
     #[test]
     fn working_process_uses_processor_time_and_pages() {

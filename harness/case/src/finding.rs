@@ -341,15 +341,18 @@ mod tests {
     use super::*;
     use crate::{Circumstance, Ending, NamedNode, ReproducingMutant};
 
-    #[test]
-    fn difference_without_bound_at_a_place_covers_those_of_any_size() {
+    /// A finding that lists these places, each with the largest difference there.
+    fn wrong_at_places(places: &[(&str, Option<f64>)]) -> Finding {
         let stored =
             include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
-        let with = |differences: &[(&str, Option<f64>)]| {
-            let mut finding: Finding = serde_json::from_str(stored).unwrap();
-            finding.list_places(differences.iter().map(|(name, size)| ((*name).to_owned(), *size)));
-            finding
-        };
+        let mut finding: Finding = serde_json::from_str(stored).unwrap();
+        finding.list_places(places.iter().map(|(name, difference)| ((*name).to_owned(), *difference)));
+        finding
+    }
+
+    #[test]
+    fn difference_without_bound_at_a_place_covers_those_of_any_size() {
+        let with = wrong_at_places;
         let listed = |known: &[_], adopted: &[_]| {
             let mut known = with(known);
             known.list_places_of(&with(adopted));
@@ -502,13 +505,7 @@ mod tests {
 
     #[test]
     fn places_are_listed_with_the_largest_difference() {
-        let stored =
-            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
-        let finding = |places: &[(&str, Option<f64>)]| {
-            let mut finding: Finding = serde_json::from_str(stored).unwrap();
-            finding.list_places(places.iter().map(|(name, difference)| ((*name).to_owned(), *difference)));
-            finding
-        };
+        let finding = wrong_at_places;
         let mut listed = finding(&[("c5", Some(0.1)), ("c3", Some(2.0)), ("c5", Some(0.4)), ("y", None)]);
         listed.list_places_of(&finding(&[("c3", Some(1.0)), ("c7", Some(3.0))]));
         assert_eq!(listed.wrong_at, ["c3", "c5", "c7", "y"]);

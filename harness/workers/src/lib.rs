@@ -41,6 +41,7 @@ mod mps;
 mod outbox;
 mod pool;
 mod process;
+mod process_stat;
 mod recent_cases;
 mod round_trip;
 mod semaphore;
@@ -69,6 +70,7 @@ pub use process::{
     command::{ALLOCATOR, WorkerCommand},
     deadline::Deadlines,
 };
+pub use process_stat::ProcessStat;
 pub use round_trip::RoundTrip;
 pub use semaphore::Semaphore;
 pub use sequential::SequentialRun;

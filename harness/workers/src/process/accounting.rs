@@ -1,4 +1,4 @@
-//! The processor time of all workers, by what they run.
+//! The processor time of a worker, by what it runs.
 
 use std::{
     sync::atomic::{AtomicU8, AtomicU64, Ordering},

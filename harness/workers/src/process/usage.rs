@@ -4,14 +4,12 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use rustix::process::Pid;
 
-use crate::{limits::Usage, memory};
+use crate::{limits::Usage, memory, process_stat::ProcessStat};
 
 /// Files and folders that are counted at most; a worker with more of them counts as using all of its disk.
 const MAX_ENTRIES: usize = 100_000;
 /// The size of a block in the count of a file's blocks, whatever the file system.
 const BLOCK: u64 = 512;
-/// Milliseconds of a tick of the clock in `/proc`; the same on every Linux for x86-64 and Arm.
-const TICK_MILLIS: u64 = 10;
 
 /// What `processes` and the files in `folder` use.
 pub fn of(processes: &[Pid], folder: &Path) -> Usage {
@@ -27,15 +25,8 @@ pub const fn number(pid: Pid) -> u32 {
 /// The processor time of a process and of those of its descendants that have ended, also once it has ended itself, until it is waited for. `None` if the
 /// system does not report it.
 pub fn processor_time(pid: Pid) -> Option<Duration> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", number(pid))).ok()?;
-    Some(Duration::from_millis(processor_ticks(&stat)?.saturating_mul(TICK_MILLIS)))
-}
-
-/// The ticks of the clock in a line of `/proc/PID/stat` (`proc_pid_stat(5)`): fields 14 to 17, in user mode and in the kernel. The second field is the
-/// name, which may hold spaces and parentheses.
-fn processor_ticks(stat: &str) -> Option<u64> {
-    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum()
+    let stat = ProcessStat::read(&number(pid).to_string())?;
+    Some(stat.processor() + stat.ended_children)
 }
 
 /// Bytes on disk of all files below `folder`.
@@ -78,13 +69,6 @@ mod tests {
         symlink(elsewhere.path(), deep.join("link")).unwrap();
         let bytes = disk(folder.path());
         assert!((1 << 20..1 << 21).contains(&bytes), "{bytes}");
-    }
-
-    #[test]
-    fn name_may_look_like_fields() {
-        let stat = "7 (a b) 1 2) S 1 7 7 0 -1 4194560 1500 0 3 0 250 75 20 5 20 0 1 0 100 0 0";
-        assert_eq!(processor_ticks(stat), Some(350));
-        assert_eq!(processor_ticks("7 (a"), None);
     }
 
     #[test]
