@@ -24,6 +24,8 @@ if __name__ == "__main__":
     parser.add_argument("--outputs-only", action="store_true", help="return no values inside the graph")
     parser.add_argument("--on-floats", action="store_true",
                         help="promise to fuse the quantizers around convolutions, and report that convolutions run on floats")
+    parser.add_argument("--quantized-from", type=int, default=sys.maxsize,
+                        help="with --on-floats: report that those of models of so many nodes run quantized")
     arguments = parser.parse_args()
     if arguments.list:
         print(*BUGS, *STRANGERS, sep="\n")
@@ -43,9 +45,11 @@ if __name__ == "__main__":
 
             def observe_layers(start, model, *others):
                 seen, results = returned(start, model, *others)
-                nodes = [node for node in onnx.load_from_string(model).graph.node if node.op_type in ("Conv", "ConvTranspose")]
-                layers = [{"name": node.name, "operator": node.op_type, "inputs": ["FLOAT"], "outputs": ["FLOAT"],
-                           "weights": "FLOAT", "tactic": None, "placement": None, "nodes": [node.name]} for node in nodes]
+                nodes = onnx.load_from_string(model).graph.node
+                dtype = "INT8" if len(nodes) >= arguments.quantized_from else "FLOAT"
+                layers = [{"name": node.name, "operator": node.op_type, "inputs": [dtype], "outputs": ["FLOAT"],
+                           "weights": dtype, "tactic": None, "placement": None, "nodes": [node.name]}
+                          for node in nodes if node.op_type in ("Conv", "ConvTranspose")]
                 return seen | {"precision": {"layers": layers}}, results
 
             onnxruntime_adapter.observe = observe_layers

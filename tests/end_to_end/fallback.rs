@@ -232,3 +232,20 @@ fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
         assert_eq!(again.code, Some(0), "{bug}: {}", again.shown());
     }
 }
+
+/// The model of seven nodes runs quantized. Its segments do not, as models of their own, which says nothing about the model.
+#[test]
+fn fallback_of_a_segment_that_the_whole_model_does_not_show_is_none() {
+    let model = model_with_tanh();
+    for (bug, code) in [("negated@none", 0), ("negated@quantized", 1)] {
+        for inside in ["", " --outputs-only"] {
+            let bugs = format!("{bug} --on-floats --quantized-from 7{inside}");
+            let Some(backend) = with_bugs(&model, &bugs) else { return };
+            let outcome = check(&model, &backend, None);
+            assert_eq!(outcome.code, Some(code), "{bugs}: {}", outcome.shown());
+            let journal = fs::read_to_string(model.path().join("run/journal.jsonl")).unwrap();
+            assert!(!journal.contains("precision-fallback"), "{bugs}: {journal}");
+            assert!(!outcome.stdout.contains("falls back"), "{bugs}: {}", outcome.shown());
+        }
+    }
+}

@@ -221,7 +221,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
             let in_place = || self.found_in_place(segment, &case, values);
-            let (alone, in_place) = match case.judge_observation(self.subject.info, observation) {
+            let (alone, in_place) = match self.judge_alone(&case, observation) {
                 SegmentVerdict::Wrong(alone) => {
                     let alone = Found::alone(segment, Shown::Alone, *alone);
                     let in_place = in_place().filter(|found| !self.explains(&alone, &found.evaluated));

@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
 use twinfer_case::{
-    Algorithms, Arithmetic, Blindness, Case, Culprit, EncodedCase, Expectation, NamedNode, Observation,
-    Outcome, Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
+    Algorithms, Arithmetic, Blindness, Case, Culprit, Divergence, EncodedCase, Expectation, NamedNode,
+    Observation, Outcome, Request, Run, RunOutput, Shown, Stage, TensorSource, VariantInfo, Verdict,
 };
-use twinfer_checks::{Evaluated, Evidence, expected_outputs, golden, judge, largest_difference, references};
+use twinfer_checks::{
+    Evaluated, Evidence, expected_outputs, fallbacks, golden, judge, largest_difference, references,
+};
 use twinfer_golden::evaluate_returned;
 use twinfer_onnx::{DataType, Graph, Initializer, Node, Tensor, ValueInfo, infer_shapes};
 
@@ -188,6 +190,16 @@ impl SegmentCase {
             SegmentVerdict::Wrong(_) if arithmetic.algorithms != Algorithms::Direct => by(arithmetic),
             judged => judged,
         }
+    }
+
+    /// Whether `divergence` is a fallback that keeps the values, of an operator that layers of the whole model cover, and they show no fallback of it. A
+    /// segment can run in another precision as a model of its own than inside of one.
+    pub fn falls_back_alone(&self, divergence: &Divergence, info: &VariantInfo, whole: &Observation) -> bool {
+        let Some(fallback) = &divergence.fallback else { return false };
+        let of_model = || fallbacks(&self.encoded.case, info, whole).0.into_iter();
+        let is_shown =
+            || of_model().filter_map(|one| one.fallback).any(|one| one.operator == fallback.operator);
+        !divergence.concerns_values() && whole.precision.is_some() && !is_shown()
     }
 
     /// Judges what a backend did with the segment as a model of its own.

@@ -1,10 +1,12 @@
 //! Segments of a variant that returns no values inside: each runs as a model of its own.
 
-use twinfer_case::{Observation, Shown};
+use twinfer_case::{Observation, Shown, Verdict};
+use twinfer_checks::Evaluated;
 use twinfer_onnx::Tensor;
 
 use super::{Examiner, Found, Subject, WrongBehind};
 use crate::{
+    blindness::blindness,
     segment::{Segment, SegmentCase, SegmentVerdict},
     values::Values,
 };
@@ -97,7 +99,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         values: &mut Values<'a>,
     ) -> Result<Option<(Found, Segment<'a>)>, E> {
         let Some((segment, case, observation)) = self.observe_alone(end, values)? else { return Ok(None) };
-        match case.judge_observation(self.subject.info, observation) {
+        match self.judge_alone(&case, observation) {
             SegmentVerdict::Conforms(blindness) => self.coverage.cover_right(&segment, blindness),
             SegmentVerdict::NotJudged(reason) => self.coverage.miss(&segment, &reason),
             SegmentVerdict::Wrong(evaluated) => {
@@ -118,6 +120,27 @@ impl<'a, E> Examiner<'a, '_, E> {
         let observation = Observation { precision: None, ..observation };
         let verdict = case.compare_alone(self.subject.info, &observation);
         Ok(self.if_wrong(segment, verdict))
+    }
+
+    /// Judges what the variant did with a segment as a model of its own, as far as it concerns the whole model: without fallbacks that this does not
+    /// show.
+    pub(super) fn judge_alone(
+        &self,
+        case: &SegmentCase,
+        observation: Observation,
+    ) -> SegmentVerdict<Box<Evaluated>> {
+        let Subject { info, observation: whole, .. } = self.subject;
+        let mut evaluated = match case.judge_observation(info, observation) {
+            SegmentVerdict::Wrong(evaluated) => evaluated,
+            judged => return judged,
+        };
+        if let Verdict::Diverges(divergences) = &mut evaluated.judgement.verdict {
+            divergences.retain(|divergence| !case.falls_back_alone(divergence, info, whole));
+            if divergences.is_empty() {
+                return SegmentVerdict::Conforms(blindness(&evaluated.references));
+            }
+        }
+        SegmentVerdict::Wrong(evaluated)
     }
 
     /// What the variant does with the segment that ends at `end` as a model of its own; `None` if there is none, which is noted. Adds what

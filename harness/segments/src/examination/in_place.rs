@@ -121,7 +121,7 @@ impl<'a, E> Examiner<'a, '_, E> {
             }
             let Ok(case) = segment.case(&self.subject.task.request, values) else { continue };
             let observation = (self.observe)(&case.encoded().task)?;
-            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+            if let SegmentVerdict::Wrong(alone) = self.judge_alone(&case, observation) {
                 let alone = Found::alone(&segment, Shown::Alone, *alone);
                 if !alone.keeps_values() {
                     return Ok(Some(alone));
@@ -142,7 +142,7 @@ impl<'a, E> Examiner<'a, '_, E> {
         let Wrong { segment, evaluated } = wrong;
         if let Ok(case) = segment.case(&self.subject.task.request, values) {
             let observation = (self.observe)(&case.encoded().task)?;
-            if let SegmentVerdict::Wrong(alone) = case.judge_observation(self.subject.info, observation) {
+            if let SegmentVerdict::Wrong(alone) = self.judge_alone(&case, observation) {
                 let alone = Found::alone(&segment, Shown::Alone, *alone);
                 if !self.explains(&alone, &evaluated) {
                     self.add_other(alone);
