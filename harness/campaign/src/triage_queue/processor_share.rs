@@ -2,8 +2,9 @@ use std::time::{Duration, Instant};
 
 use twinfer_case::ProcessorUse;
 
-/// The share of the workers' processor time that investigations and rungs may take.
-const SHARE: f64 = 0.25;
+/// The share of the workers' processor time from which on no investigation starts. Those that are under way when time is up go on without cases
+/// beside them: in two campaigns of eight minutes, they took the whole share 0.4% beyond this one.
+const SHARE: f64 = 0.24;
 
 /// How long investigations could take that share of all processors before anything else has run: the first findings are worth more than later
 /// cases. They give this back by the time that the budget is spent.
@@ -95,7 +96,7 @@ mod tests {
     fn investigations_use_up_their_share_and_no_more() {
         for length in [5, LENGTH, 3 * LENGTH] {
             let share = simulated(length).used.share_beside_cases();
-            assert!((0.23..0.255).contains(&share), "{length} s each: {share}");
+            assert!((0.22..0.245).contains(&share), "{length} s each: {share}");
         }
     }
 
