@@ -165,6 +165,9 @@ const FAILED_ASSERTION: &str = "Assertion failed: ";
 /// What introduces the spacing of exact results in a detail.
 const STEP: &str = "grid step ";
 
+/// The end of a detail about a value that is known exactly.
+const NO_BOUND: &str = "bound 0e0)";
+
 fn readable(detail: &str) -> String {
     let (mut text, mut left) = (String::new(), detail);
     while let Some((start, rest)) = left.split_once(STEP) {
@@ -177,7 +180,7 @@ fn readable(detail: &str) -> String {
         };
         left = end;
     }
-    text + &with_short_decimals(left)
+    (text + &with_short_decimals(left)).replace(NO_BOUND, "no error is allowed)")
 }
 
 /// Who is wrong when two answers differ.
@@ -305,6 +308,7 @@ mod tests {
             "at [0] 1 instead of 0 (1 quantization step, exact results are multiples of 0.5), and"
         );
         assert_eq!(readable("(grid step 9e-20)"), "(exact results are multiples of 9e-20)");
+        assert_eq!(readable("(1 quantization step, bound 0e0)"), "(1 quantization step, no error is allowed)");
         assert_eq!(readable("refused"), "refused");
         let many = 200_000;
         assert_eq!(readable(&"grid step 1 ".repeat(many)).matches("multiples of 1 ").count(), many);
