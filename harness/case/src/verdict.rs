@@ -308,7 +308,10 @@ mod tests {
             "at [0] 1 instead of 0 (1 quantization step, exact results are multiples of 0.5), and"
         );
         assert_eq!(readable("(grid step 9e-20)"), "(exact results are multiples of 9e-20)");
-        assert_eq!(readable("(1 quantization step, bound 0e0)"), "(1 quantization step, no error is allowed)");
+        assert_eq!(
+            readable("(1 quantization step, bound 0e0)"),
+            "(1 quantization step, no error is allowed)"
+        );
         assert_eq!(readable("refused"), "refused");
         let many = 200_000;
         assert_eq!(readable(&"grid step 1 ".repeat(many)).matches("multiples of 1 ").count(), many);

@@ -193,7 +193,12 @@ impl<'a> Investigator<'a> {
             smallest = smallest.without_explanations();
         }
         let mut events = Vec::new();
-        let recurs = hidden_behind.is_some() || reduction.recurs(&smallest)?;
+        let recurs = hidden_behind.is_some() || {
+            let again = reduction.seen_again(&smallest)?;
+            let recurs = again.is_some();
+            smallest.symptom = again.unwrap_or(smallest.symptom);
+            recurs
+        };
         if self.minimize && recurs {
             smallest = reduction.reduce(&smallest, &mut |event| events.push(event.clone()))?;
         }
@@ -257,9 +262,10 @@ impl<'a> Investigator<'a> {
         let Some(repeats) = repeater.repeat(smaller, &[], Vec::new())? else {
             return Ok(Confirmation::Canceled);
         };
-        let confirmed = repeats
-            .fresh()
-            .and_then(|fresh| DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone()));
+        let fresh = repeats.fresh();
+        let confirmed =
+            fresh.map(|fresh| shown_in_fresh(repeater.workers, original, smaller, fresh)).transpose()?;
+        let confirmed = confirmed.flatten();
         let repeats = if confirmed.is_some() { repeats } else { repeats.after_campaign(&smaller.evaluated) };
         let (info, minimal) = match (confirmed, repeats.recurrence()) {
             (Some(minimal), _) => (repeater.workers.confirming_info(), minimal),
@@ -393,6 +399,24 @@ impl<'a> Investigator<'a> {
             None => Recurred::Never,
         })
     }
+}
+
+/// The `smaller` case to which `original` was reduced, as it ran `fresh`, if it shows the symptom there. A parser may name another condition than to
+/// workers that have run other cases: it has to name that one for `original` too.
+fn shown_in_fresh(
+    workers: &TriageWorkers,
+    original: &DivergingCase,
+    smaller: &DivergingCase,
+    fresh: &Evaluated,
+) -> Result<Option<DivergingCase>, TriageError> {
+    let Some(shown) = smaller.symptom.recurring_in(fresh) else { return Ok(None) };
+    if !smaller.symptom.fails_otherwise(&shown) {
+        return Ok(DivergingCase::with_shared_symptom(&smaller.symptom, fresh.clone()));
+    }
+    let observation = workers.observe_fresh(&original.evaluated.encoded.task)?;
+    let larger = original.evaluated.with(workers.confirming_info(), observation);
+    let symptom = original.symptom.recurring_in(&larger);
+    Ok(symptom.and_then(|symptom| DivergingCase::with_shared_symptom(&symptom, fresh.clone())))
 }
 
 /// Whether a case shows its symptom once more; a hang, which takes long, is not tried.

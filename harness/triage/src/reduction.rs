@@ -99,9 +99,8 @@ impl Reduction<'_> {
         while self.cancellation.is_active() {
             if failures >= MAX_FAILURES {
                 failures = 0;
-                if !self.recurs(&smallest)? {
-                    break;
-                }
+                let Some(symptom) = self.seen_again(&smallest)? else { break };
+                smallest.symptom = symptom;
             }
             let candidates = reducer.propose(self.workers.limit_per_lease());
             if candidates.is_empty() {
@@ -189,7 +188,14 @@ impl Reduction<'_> {
 
     /// Whether a case shows its symptom once more in a warm worker.
     pub fn recurs(&self, diverging: &DivergingCase) -> Result<bool, TriageError> {
-        Ok(diverging.symptom.recurring_in(&self.again(diverging)?).is_some())
+        Ok(self.seen_again(diverging)?.is_some())
+    }
+
+    /// The symptom of a case that shows it once more in a warm worker, as far as it [varies](Symptom::varying_as); `None` if it does not show it.
+    pub fn seen_again(&self, diverging: &DivergingCase) -> Result<Option<Symptom>, TriageError> {
+        let again = self.again(diverging)?;
+        let recurs = diverging.symptom.recurring_in(&again).is_some();
+        Ok(recurs.then(|| diverging.symptom.clone().varying_as(&again)))
     }
 
     /// The case once more in a warm worker, in every stage: what goes wrong later can hide the symptom.

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use twinfer_case::{
     Blame, Cause, Diagnosis, Divergence, EncodedCase, Expectation, Fallback, Kind, Outcome, Signature, Stage,
     VariantInfo,
@@ -20,6 +22,8 @@ pub struct Symptom {
     error: Option<String>,
     /// The [condition](Divergence::failed_condition) that fails in a parser.
     condition: Option<String>,
+    /// The conditions that failed for one case, if they were several: which one fails depends on what a worker ran before.
+    varying: BTreeSet<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
     /// The classes of the segment that is wrong, if it is wrong only inside the whole case, whose outputs do not show it.
@@ -52,8 +56,8 @@ impl Symptom {
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
         let condition = divergence.failed_condition().map(str::to_owned);
-        let ignored = Ignored::Refuted(Vec::new());
-        Self { stage, kind, blame, fallback, diagnosis, error, condition, ignored, inside: None }
+        let (varying, ignored) = (BTreeSet::new(), Ignored::Refuted(Vec::new()));
+        Self { stage, kind, blame, fallback, diagnosis, error, condition, varying, ignored, inside: None }
     }
 
     /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The classes of
@@ -109,11 +113,20 @@ impl Symptom {
         let divergences = evaluated.divergences();
         let lead = leads(divergences).into_iter().find(|lead| self.matches(&divergences[*lead]))?;
         let recurring = Self::of(&divergences[lead], evaluated).ignoring(self.ignored.clone());
-        Some(Self { inside: self.inside.clone(), ..recurring })
+        Some(Self { inside: self.inside.clone(), varying: self.varying.clone(), ..recurring })
+    }
+
+    /// The symptom of a case that came to `again` when it ran once more: another condition that failed then is as good.
+    #[must_use]
+    pub(crate) fn varying_as(mut self, again: &Evaluated) -> Self {
+        let other = self.recurring_in(again).filter(|other| self.fails_otherwise(other));
+        self.varying
+            .extend(other.into_iter().flat_map(|other| [self.condition.clone(), other.condition]).flatten());
+        self
     }
 
     /// The symptom of a case simpler than one with this symptom, if it shows the same bug, and shows it as clearly: it is of the
-    /// same kind with the same error, and no mutants explain it but those that explain the larger case. `None` otherwise. A
+    /// same kind with the same error, or one that the larger case shows too, and no mutants explain it but those that explain the larger case. `None` otherwise. A
     /// case that no mutant explains may become an explained one.
     ///
     /// So a minimal case alone determines its signature: whoever runs it again finds the same mutants.
@@ -122,7 +135,7 @@ impl Symptom {
         let is_as_clear = self.diagnosis.is_empty()
             || !simpler.diagnosis.is_empty()
                 && simpler.diagnosis.iter().all(|mutant| self.diagnosis.contains(mutant));
-        let is_same_error = (&self.error, &self.condition) == (&simpler.error, &simpler.condition);
+        let is_same_error = self.error == simpler.error && self.has_shown(&simpler);
         (is_as_clear && is_same_error).then_some(simpler)
     }
 
@@ -177,10 +190,15 @@ impl Symptom {
         .with_condition(self.condition.as_deref())
     }
 
-    /// Whether another condition fails in a parser in `other`.
+    /// Whether a condition fails in a parser in `other` that is none of this symptom.
     pub(crate) fn fails_otherwise(&self, other: &Self) -> bool {
-        let conditions = self.condition.as_ref().zip(other.condition.as_ref());
-        conditions.is_some_and(|(one, other)| one != other)
+        self.condition.is_some() && other.condition.is_some() && !self.has_shown(other)
+    }
+
+    /// Whether the same condition fails in a parser in `other`, or one that varies with this one.
+    fn has_shown(&self, other: &Self) -> bool {
+        self.condition == other.condition
+            || other.condition.as_ref().is_some_and(|condition| self.varying.contains(condition))
     }
 
     /// The place of the divergence of this kind among `divergences`; 0 if none is.

@@ -86,6 +86,26 @@ fn cases_whose_condition_depends_on_the_worker_are_investigated_seldom() {
     assert!((1..refused / 4).contains(&record.investigated), "{} of {refused}", record.investigated);
 }
 
+/// Which of two conditions a worker names depends on what it ran before. The fresh workers that confirm a finding name the first one.
+#[test]
+fn condition_that_depends_on_earlier_cases_hinders_no_reduction() {
+    for role in [Role::NamesAnotherConditionOnceWarm, Role::NamesConditionsByHistory] {
+        let findings = |jobs| against(role, 120).record(jobs, 3).findings;
+        let one = findings(1);
+        assert!(!one.is_empty());
+        for finding in &one {
+            assert_eq!(finding.signature.condition(), Some("bias.rank == 1"));
+            assert_eq!(
+                (finding.after.nodes, finding.after.input_elements),
+                (1, 1),
+                "{role}: {}",
+                finding.graph
+            );
+        }
+        assert_eq!(findings(6), one, "{role}");
+    }
+}
+
 #[test]
 fn outcome_that_depends_on_unwritten_memory_is_unstable() {
     let mut campaign = against(Role::RefusesByFilling, 80);

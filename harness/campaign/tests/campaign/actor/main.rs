@@ -44,6 +44,10 @@ const HANGING_PART: u64 = 512;
 /// The pause of a slow actor before each byte.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Errors that differ in the condition that failed.
+const CONDITIONS: [&str; 2] =
+    ["INVALID_NODE: Assertion failed: bias.rank == 1", "INVALID_NODE: Assertion failed: bias.channels == 4"];
+
 fn main() -> ExitCode {
     twinfer_worker::become_worker_if_asked();
     let Some(Ok(role)) = env::args().nth(1).map(|name| name.parse()) else {
@@ -319,9 +323,12 @@ impl Actor {
             }
             Role::NamesAnotherConditionAndHangsOnRepeat if relu && !bias => return Some(Defect::Shape),
             Role::NamesAnotherConditionOnceWarm | Role::NamesAnotherConditionAndHangsOnRepeat if bias => {
-                let at_first = "INVALID_NODE: Assertion failed: bias.rank == 1";
-                let later = "INVALID_NODE: Assertion failed: bias.channels == 4";
-                return Some(Defect::Refused(if self.biased == 0 { at_first } else { later }));
+                return Some(Defect::Refused(CONDITIONS[usize::from(self.biased > 0)]));
+            }
+            Role::NamesConditionsByHistory if bias => {
+                return Some(Defect::Refused(
+                    CONDITIONS[self.biased.count_ones() as usize % CONDITIONS.len()],
+                ));
             }
             Role::RefusesByFilling if bias => return defects::of_filling(),
             Role::ReadsScratch if bias => return defects::of_scratch(task.filling),

@@ -98,6 +98,9 @@ roles! {
     AlternatesErrors = "alternates-errors",
     /// Refuses a graph with a bias, and names one failed condition for the first such case of the process, and another one for all others.
     NamesAnotherConditionOnceWarm = "names-another-condition-once-warm",
+    /// Refuses a graph with a bias, and names one of two failed conditions: the first one to the first such case of the process, and to others as if by
+    /// chance.
+    NamesConditionsByHistory = "names-conditions-by-history",
     /// Is [`NamesAnotherConditionOnceWarm`](Self::NamesAnotherConditionOnceWarm), and returns the wrong shape for a Relu without a bias, but sleeps
     /// for ten minutes when it runs such a case again.
     NamesAnotherConditionAndHangsOnRepeat = "names-another-condition-and-hangs-on-repeat",
