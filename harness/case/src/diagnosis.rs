@@ -14,7 +14,7 @@ pub struct Diagnosis {
     /// The largest difference between the output and that of the closest mutant; `None` if there is no mutant, or if only
     /// shapes are known.
     pub residual: Option<f64>,
-    /// The largest difference between the output and golden's; `None` if the shapes differ or an element is no number.
+    /// The largest difference between the output and golden's; `None` if the shapes differ, or an element is no number or infinite.
     pub unexplained: Option<f64>,
     /// The names of mutants that may be why, although the output tells too little: it differs only at quantized elements that they leave open, close
     /// to a tie. Empty if something reproduces the output.
@@ -37,6 +37,11 @@ impl Diagnosis {
     /// The names of the mutants.
     pub fn mutant_names(&self) -> impl Iterator<Item = &str> {
         self.mutants.iter().map(|mutant| mutant.name.as_str())
+    }
+
+    /// The largest difference between the output and golden's: infinity if the shapes differ, or an element is no number or infinite.
+    pub fn largest_difference(&self) -> f64 {
+        self.unexplained.unwrap_or(f64::INFINITY)
     }
 
     /// This diagnosis with only the mutants of these names.

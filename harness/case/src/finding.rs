@@ -171,7 +171,7 @@ impl Finding {
 
     /// Whether nothing explains both, and the largest difference is [much](MUCH_LARGER) larger than in `other`.
     pub fn is_much_larger_than(&self, other: &Self) -> bool {
-        let own = self.detailed_diagnosis().and_then(|diagnosis| diagnosis.unexplained);
+        let own = self.detailed_diagnosis().map(Diagnosis::largest_difference);
         self.diagnosis.is_empty()
             && other.diagnosis.is_empty()
             && own.is_some_and(|own| other.is_much_smaller_than(own))
@@ -179,7 +179,7 @@ impl Finding {
 
     /// Whether a difference of this size is [much](MUCH_LARGER) larger than the largest of the finding, as far as that is known.
     pub fn is_much_smaller_than(&self, difference: f64) -> bool {
-        let largest = self.detailed_diagnosis().and_then(|diagnosis| diagnosis.unexplained);
+        let largest = self.detailed_diagnosis().map(Diagnosis::largest_difference);
         largest.is_some_and(|largest| difference > MUCH_LARGER * largest)
     }
 

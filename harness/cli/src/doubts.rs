@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use twinfer_case::{
-    BackendName, Finding, FindingCount, Magnitude, RunEnd, TrustedVariant, VariantRecord, Verdict,
+    BackendName, Diagnosis, Finding, FindingCount, Magnitude, RunEnd, TrustedVariant, VariantRecord, Verdict,
 };
 use twinfer_reports::Report;
 use twinfer_store::{has_case, has_finding, read_finding};
@@ -67,13 +67,13 @@ fn now(finding: &Finding, records: &[VariantRecord]) -> Option<Now> {
         .iter()
         .flat_map(|record| record.verdict.divergences())
         .filter(|divergence| divergence.kind == finding.kind)
-        .map(|divergence| divergence.diagnosis.as_ref().and_then(|diagnosis| diagnosis.unexplained))
+        .map(|divergence| divergence.diagnosis.as_ref().map(Diagnosis::largest_difference))
         .collect();
     if errors.is_empty() {
         let conforms = |record: &VariantRecord| record.verdict == Verdict::Conforms && record.is_compared();
         return (!records.is_empty() && records.iter().all(conforms)).then_some(Now::Nothing);
     }
-    let then = finding.detailed_diagnosis()?.unexplained?;
+    let then = finding.detailed_diagnosis()?.largest_difference();
     let now = errors.into_iter().collect::<Option<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
     finding.is_much_smaller_than(now).then_some(Now::Larger { now, then })
 }
@@ -81,6 +81,9 @@ fn now(finding: &Finding, records: &[VariantRecord]) -> Option<Now> {
 fn sentence(FindingCount { slug, cases }: &FindingCount, now: Now) -> String {
     let now = match now {
         Now::Nothing => "its stored case conforms now".to_owned(),
+        Now::Larger { now, .. } if now.is_infinite() => {
+            "its stored case gives NaN or infinity now".to_owned()
+        }
         Now::Larger { now, then } => {
             format!("the error in its stored case is now {}, up from {}", Magnitude(now), Magnitude(then))
         }

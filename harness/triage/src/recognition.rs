@@ -451,23 +451,27 @@ mod tests {
 
     #[test]
     fn finding_of_the_same_name_with_another_error_is_new() {
-        let of_size = |mutants: &[&str], largest: f64| {
+        let of_size = |mutants: &[&str], largest: Option<f64>| {
             let mut finding = finding(&[], &["c3"]);
             finding.diagnosis = mutants.iter().map(|&mutant| mutant.to_owned()).collect();
             let diagnosis = Diagnosis {
                 mutants: Vec::new(),
                 residual: None,
-                unexplained: Some(largest),
+                unexplained: largest,
                 ..Diagnosis::default()
             };
             finding.divergences[0].diagnosis = Some(diagnosis);
             finding
         };
         let recognized = |known: &[Finding], found: &Finding| recognized(known, &[found], &["c3"]);
-        let (small, large, negated) = (of_size(&[], 0.4), of_size(&[], 3.0), of_size(&["conv-negated"], 3.0));
+        let (small, large, negated) =
+            (of_size(&[], Some(0.4)), of_size(&[], Some(3.0)), of_size(&["conv-negated"], Some(3.0)));
         assert_eq!(recognized(std::slice::from_ref(&small), &small), Recognized::Known);
         assert_eq!(recognized(std::slice::from_ref(&small), &large), Recognized::Otherwise);
         assert_eq!(recognized(std::slice::from_ref(&large), &small), Recognized::Known);
+        let unbounded = of_size(&[], None);
+        assert_eq!(recognized(std::slice::from_ref(&large), &unbounded), Recognized::Otherwise);
+        assert_eq!(recognized(std::slice::from_ref(&unbounded), &large), Recognized::Known);
         assert_eq!(recognized(std::slice::from_ref(&large), &negated), Recognized::Otherwise);
         assert_eq!(recognized(&[small, negated.clone()], &negated), Recognized::Known, "both were adopted");
     }

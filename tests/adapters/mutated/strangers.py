@@ -25,6 +25,11 @@ def negated(step):
 
 
 @stranger(*CONVOLUTIONS)
+def not_a_number(step):
+    step.result = numpy.full_like(step.run(), numpy.nan)
+
+
+@stranger(*CONVOLUTIONS)
 def kernel_transposed(step):
     w = step.inputs[1]
     if w.ndim > 3 and w.shape[-1] == w.shape[-2]:
