@@ -245,6 +245,9 @@ pub struct KnownFindings {
     pub findings: u64,
     /// A checksum over their names and minimal cases.
     pub checksum: String,
+    /// Their folder names, as the journal names them; `None` in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
 }
 
 /// A continuation of a campaign that had ended or was killed.

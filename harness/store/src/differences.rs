@@ -60,9 +60,11 @@ fn settings(run: &RunInfo, also_left_out: &[&str]) -> Value {
         by_name(fields, VARIANTS, "variant");
         by_name(fields, LIBRARIES, "name");
     }
-    // the same findings may be in another folder
+    // the same findings, which the checksum tells, may be in another folder
     for known in settings.pointer_mut("/settings/known").and_then(Value::as_array_mut).into_iter().flatten() {
-        drop(known.as_object_mut().map(|known| known.remove("folder")));
+        for field in ["folder", "names"] {
+            drop(known.as_object_mut().map(|known| known.remove(field)));
+        }
     }
     settings
 }

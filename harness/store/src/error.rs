@@ -72,6 +72,17 @@ pub enum StoreError {
     /// Something that is not a finding of this run has the name of one.
     #[error("{} is not a finding of this run: move it out of the run directory, then resume with --resume", .0.display())]
     Obstructed(PathBuf),
+    /// The journal of a run names findings whose folders are missing.
+    #[error(
+        "{} lacks findings that its journal names: {findings}: copy the whole run directory, or resume the campaign with `twinfer fuzz --resume`, which makes them again",
+        run.display()
+    )]
+    LostFindings {
+        /// The run directory.
+        run: PathBuf,
+        /// The first of them, and how many there are besides.
+        findings: String,
+    },
     /// The directory for a new run holds another run.
     #[error("{} already holds a run: give another --out or remove the folder; a campaign goes on with `twinfer fuzz --resume`", .0.display())]
     Occupied(PathBuf),

@@ -156,14 +156,14 @@ impl FindingsFolder {
     /// What a run records of the findings in this folder, if it knows them from the start.
     pub fn describe(&self) -> Result<KnownFindings, StoreError> {
         let folder = fs::canonicalize(&self.path).map_err(StoreError::file(&self.path))?;
-        let (mut findings, mut hasher) = (0, blake3::Hasher::new());
+        let (mut names, mut hasher) = (Vec::new(), blake3::Hasher::new());
         for path in self.folders()?.iter().filter(|path| has_finding(path)) {
             let finding: Finding = read_json_in(path, FINDING)?;
             hasher.update(format!("{} {}\n", finding.signature.slug(), finding.case).as_bytes());
-            findings += 1;
+            names.push(finding.current_signature().slug());
         }
         let checksum = hasher.finalize().to_hex()[..CHECKSUM_DIGITS].to_owned();
-        Ok(KnownFindings { folder, findings, checksum })
+        Ok(KnownFindings { folder, findings: names.len() as u64, checksum, names: Some(names) })
     }
 
     /// Every finding that was written completely, also those without a case, sorted by folder name.

@@ -26,6 +26,7 @@ mod finding_folder;
 mod findings_folder;
 mod journal;
 mod lines;
+mod lost_findings;
 mod merge;
 mod merged_findings;
 mod model_file;

@@ -1,6 +1,7 @@
 //! *Merging* joins the run directories of shards into the run directory of their campaign.
 
 use std::{
+    collections::BTreeSet,
     iter::Peekable,
     path::{Path, PathBuf},
 };
@@ -11,10 +12,11 @@ use crate::{
     Records, RunDirectory, StoreError,
     differences::between_shards,
     journal::Journal,
+    lost_findings::check_findings,
     merged_findings::{MergedFindings, SameBug},
     names::FINDINGS,
     read_run,
-    replay::FIRST_WITH_END,
+    replay::{FIRST_WITH_END, findings_of_run},
     run_id,
 };
 
@@ -95,6 +97,7 @@ fn merge_journals(
 ) -> Result<(), StoreError> {
     let open = |part: &Part| Records::open(&part.folder, &part.run).map(Iterator::peekable);
     let mut shards = parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let mut named = vec![BTreeSet::new(); parts.len()];
     let index = |shard: &mut Peekable<Records>| match shard.peek() {
         Some(Ok(record)) => record.index,
         // an error is met at once
@@ -103,11 +106,14 @@ fn merge_journals(
     };
     loop {
         let next = (0..shards.len()).min_by_key(|&shard| index(&mut shards[shard]));
-        let Some(shard) = next else { return Ok(()) };
-        let Some(record) = shards[shard].next() else { return Ok(()) };
-        let record = findings.renamed(&parts[shard].findings(), record?);
+        let Some(shard) = next else { break };
+        let Some(record) = shards[shard].next() else { break };
+        let record = record?;
+        named[shard].extend(record.findings.iter().cloned());
+        let record = findings.renamed(&parts[shard].findings(), record);
         journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record })?;
     }
+    parts.iter().zip(&named).try_for_each(|(part, named)| part.check_findings(named))
 }
 
 /// Why `run` and `next`, in the order of their shards, are not different shards of one campaign; `None` if they are.
@@ -152,6 +158,13 @@ impl Part {
     /// The folder of its findings.
     fn findings(&self) -> PathBuf {
         self.folder.join(FINDINGS)
+    }
+
+    /// Fails if the folders of findings that its journal `named` are lost.
+    fn check_findings(&self, named: &BTreeSet<String>) -> Result<(), StoreError> {
+        let name = |folder: &PathBuf| Some(folder.file_name()?.to_string_lossy().into_owned());
+        let stored = findings_of_run(&self.folder)?.iter().filter_map(name).collect();
+        check_findings((&self.folder, &self.run), named.iter().map(String::as_str), &stored)
     }
 }
 

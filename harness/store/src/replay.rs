@@ -1,4 +1,7 @@
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use twinfer_case::{Event, FINDING_FORMAT, Finding, RunEnd, StartingWorkers, Summary, check_format};
 
@@ -6,6 +9,7 @@ use crate::{
     FindingsFolder, Records, StoreError,
     files::read_json_in,
     has_finding,
+    lost_findings::check_findings,
     names::{FINDING, FINDINGS},
     read_run,
 };
@@ -18,18 +22,23 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     // a run of an earlier format does not say how it ended
     let end = run.end.clone().or((run.format < FIRST_WITH_END).then_some(RunEnd::Complete));
     let records = Records::open(run_directory, &run)?;
-    sink(&Event::CampaignStarted { run });
+    sink(&Event::CampaignStarted { run: run.clone() });
     for record in records {
         let record = record?;
         summary.record(&record);
         sink(&Event::CaseFinished { record });
     }
+    let mut stored = BTreeSet::new();
     for folder in findings_of_run(run_directory)? {
         let path = folder.join(FINDING);
         let finding: Finding = read_json_in(&folder, FINDING)?;
         check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
-        sink(&Event::FindingRecorded { slug: finding.signature.slug(), finding, new: true });
+        let slug = finding.signature.slug();
+        stored.insert(slug.clone());
+        sink(&Event::FindingRecorded { slug, finding, new: true });
     }
+    let named = summary.findings.iter().map(|count| &*count.slug);
+    check_findings((run_directory, &run), named, &stored)?;
     sink(&match end {
         Some(end) => Event::CampaignFinished { summary, end },
         None => Event::Progress {

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize};
 
 use twinfer_case::{Budget, Event, Finding, Kind, TrustedVariant};
 use twinfer_onnx::{Graph, Tensor};
-use twinfer_store::{Start, adopt};
+use twinfer_store::{Start, StoreError, adopt, merge, replay_events};
 use twinfer_targets::{Targets, read_case};
 
 use crate::{
@@ -103,6 +103,28 @@ fn divergence_that_varies_on_repeat_is_nondeterministic() {
     assert!(outcome.findings().iter().all(|finding| finding.kind == Kind::Nondeterministic));
     campaign.options.repeat_every = 0;
     assert_eq!(campaign.run().kinds(), []);
+}
+
+/// Without their folders, new findings would pass for known ones.
+#[test]
+fn run_that_lacks_findings_is_not_read() {
+    let first = against(Role::IgnoresBias, 40).run();
+    let known = tempfile::tempdir().unwrap();
+    let mut again = against(Role::IgnoresBias, 40);
+    for finding in first.findings() {
+        adopt(&first.out.join("findings").join(finding.signature.slug()), known.path()).unwrap();
+    }
+    again.options.known = vec![known.path().to_owned()];
+    replay_events(&again.run().out, &mut |_| {}).expect("all were known before");
+    fs::remove_dir_all(first.out.join("findings")).unwrap();
+    let merged = known.path().join("merged");
+    for refused in [
+        replay_events(&first.out, &mut |_| {}),
+        merge(std::slice::from_ref(&first.out), &merged, &|_, _| false).map(drop),
+    ] {
+        assert!(matches!(refused, Err(StoreError::LostFindings { .. })), "{refused:?}");
+    }
+    assert!(!merged.join("run.json").exists());
 }
 
 #[test]
