@@ -160,14 +160,18 @@ impl Report {
         report
     }
 
-    /// The workers that were lost, where no finding says that the backend crashes, hangs or is unstable.
+    /// The workers that were lost, where neither a verdict nor a finding says that the backend crashes, hangs or is unstable. Of findings that were known
+    /// before, only verdicts tell.
     pub fn lost_without_finding(&self) -> impl Iterator<Item = &Lost> {
-        let is_told = |lost: &&Lost| {
-            self.findings.iter().map(|found| &found.finding).any(|finding| {
-                let ends_workers =
-                    matches!(finding.kind, Kind::Crash | Kind::Hang | Kind::Unstable | Kind::StateDependent);
-                ends_workers && finding.signature.backend == lost.variant.backend
-            })
+        let ends_workers =
+            |kind: &Kind| matches!(kind, Kind::Crash | Kind::Hang | Kind::Unstable | Kind::StateDependent);
+        let is_told = move |lost: &&Lost| {
+            let is_same = |variant: &Variant| variant.backend == lost.variant.backend;
+            let mut verdicts = self.summary.variants.iter().filter(|one| is_same(&one.variant));
+            let mut findings = self.findings.iter().map(|found| &found.finding);
+            verdicts.any(|summary| summary.divergences.keys().any(ends_workers))
+                || findings
+                    .any(|one| ends_workers(&one.kind) && one.signature.backend == lost.variant.backend)
         };
         self.lost.iter().filter(move |lost| !is_told(lost))
     }

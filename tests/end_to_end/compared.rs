@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 use twinfer_onnx::{DataType, Dim, Graph, Node, Op, ValueInfo};
-use twinfer_tests::{Outcome, golden};
+use twinfer_tests::{Outcome, golden, no_findings};
 
 use crate::{
     fuzz::fuzz,
@@ -217,9 +217,8 @@ fn interrupted_check_reports_what_has_run() {
     }
 }
 
-/// The cases of lost workers run to the end in others, so that there is no finding.
-#[test]
-fn backend_that_ends_now_and_then_is_not_green() {
+/// A folder with a model that returns its input.
+fn identity() -> TempDir {
     let value = |name: &str| ValueInfo {
         name: name.to_owned(),
         dtype: DataType::Float,
@@ -234,8 +233,15 @@ fn backend_that_ends_now_and_then_is_not_green() {
     let (inputs, outputs) = (vec![value("x")], vec![value("y")]);
     let identity = Graph { opset: 17, inputs, initializers: Vec::new(), nodes: vec![node], outputs };
     let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.onnx"), identity.encode()).unwrap();
+    folder
+}
+
+/// The cases of lost workers run to the end in others, so that there is no finding.
+#[test]
+fn backend_that_ends_now_and_then_is_not_green() {
+    let folder = identity();
     let model = folder.path().join("model.onnx");
-    fs::write(&model, identity.encode()).unwrap();
     for (mode, code) in [("execute", 0), ("dying", 3)] {
         let backends = format!("golden,{} {mode}", unchanged());
         let outcome = twinfer(&["check", text(&model), "--backends", &backends]).run();
@@ -243,4 +249,20 @@ fn backend_that_ends_now_and_then_is_not_green() {
         let says_so = outcome.stderr.contains("died, but not when the case ran again");
         assert_eq!(says_so, code == 3, "{mode}: {}", outcome.shown());
     }
+}
+
+#[test]
+fn known_crash_is_green() {
+    let folder = identity();
+    let path = |name: &str| folder.path().join(name);
+    let backends = format!("golden,{} aborting", unchanged());
+    let check = |known: &Path, out: &Path| {
+        let (model, known, out) = (path("model.onnx"), text(known), text(out));
+        twinfer(&["check", text(&model), "--backends", &backends, "--known", known, "--out", out]).run()
+    };
+    let first = check(Path::new(no_findings()), &path("first"));
+    assert_eq!(first.code, Some(1), "{}", first.shown());
+    assert!(first.stdout.contains("crash"), "{}", first.shown());
+    let again = check(&path("first"), &path("again"));
+    assert_eq!(again.code, Some(0), "{}", again.shown());
 }

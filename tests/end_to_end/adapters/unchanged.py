@@ -1,6 +1,6 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
 that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time; with
-`dying`, every process ends in its third case; with `scaled FACTOR...`, each float input is multiplied by its factor. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
+`dying`, every process ends in its third case; with `aborting`, it does so for an input that has fractions; with `scaled FACTOR...`, each float input is multiplied by its factor. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
 import itertools, json, os, random, struct, sys
 
 MODE = (sys.argv[1:] or ["execute"])[0]
@@ -45,6 +45,8 @@ while length := sys.stdin.buffer.read(4):
         continue
     if MODE == "dying" and next(CASES) == 3:
         os._exit(3)
+    if MODE == "aborting" and any(value % 1 for part in parts[1:] for (value,) in struct.iter_unpack("<f", part)):
+        os.abort()
     for variant in body["variants"]:
         if refuses():
             seen = {"stage": "load", "outcome": {"rejected": "NO: not now"}}
