@@ -188,6 +188,8 @@ impl Report {
     pub fn of_directory(run: &Path) -> Result<Self, StoreError> {
         let mut report = Self::default();
         replay_events(run, &mut |event| report.on_event(event))?;
+        // a stored run does not count them
+        report.summary.new_findings = report.findings.iter().filter(|found| found.new).count() as u64;
         Ok(report)
     }
 

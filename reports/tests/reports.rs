@@ -366,6 +366,7 @@ fn stored_run_gives_same_report_as_its_events() {
     assert_eq!(stored.run, direct.run);
     assert_eq!(stored.summary.variants, direct.summary.variants);
     assert_eq!(stored.findings.len(), direct.findings.len());
+    assert_eq!(stored.summary.new_findings, stored.findings.len() as u64);
 }
 
 #[test]

@@ -133,6 +133,22 @@ fn stored(is_fixed: bool) -> TempDir {
 }
 
 #[test]
+fn issue_of_other_versions_is_not_known() {
+    let (earlier, _) = fuzz("", Path::new(no_findings()));
+    let found = findings(&earlier.path().join("run"));
+    let (_out, outcome) = fuzz(&listed(&found, "versions = \"<0.1\""), Path::new(no_findings()));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    for (word, expected) in [("not run   ", found.len()), ("known     ", 0)] {
+        assert_eq!(
+            outcome.stdout.matches(&format!("{word}ort")).count(),
+            expected,
+            "{word}: {}",
+            outcome.shown()
+        );
+    }
+}
+
+#[test]
 fn known_issue_with_conforming_case_is_fixed() {
     let issue = listed(&["ort-cpu-parse-crash-convtranspose-0c8bd0e2".to_owned()], "");
     for (is_fixed, word) in [(false, "known     ort-cpu"), (true, "fixed     ort-cpu")] {

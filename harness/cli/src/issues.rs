@@ -83,16 +83,16 @@ fn is_of(found: &ReportedFinding, issue: &KnownIssue) -> bool {
 }
 
 fn state(report: &Report, issue: &KnownIssue, trials: Option<Trials<'_>>) -> Result<IssueState, Failure> {
+    let concerned: Vec<&Variant> = concerned(report, issue).collect();
+    if concerned.is_empty() {
+        return Ok(IssueState::NotTried);
+    }
     let called: Vec<_> = report.findings.iter().filter(|found| is_of(found, issue)).collect();
     let is_called = |slug: &String| *slug == issue.finding || called.iter().any(|found| found.slug == *slug);
     let seen = report.summary.findings.iter().filter(|count| is_called(&count.slug));
     let cases: Vec<_> = seen.map(|count| count.cases).collect();
     if !cases.is_empty() {
         return Ok(IssueState::Occurs { cases: cases.iter().sum() });
-    }
-    let concerned: Vec<&Variant> = concerned(report, issue).collect();
-    if concerned.is_empty() {
-        return Ok(IssueState::NotTried);
     }
     let stored = trials.and_then(|trials| Some((trials, trials.own_case_of(issue)?)));
     let Some((trials, folder)) = stored else {
