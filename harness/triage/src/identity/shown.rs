@@ -55,8 +55,10 @@ impl Identity {
         }
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
-                (Cause::Graph(_), Cause::Graph(_) | Cause::Diagnosis(_)) if self.is_told_by_trigger() => {
-                    self.triggers(nodes)
+                (Cause::Graph(_), Cause::Graph(_)) if self.is_told_by_trigger() => self.triggers(nodes),
+                // other mutants may explain another bug that shows under the same condition
+                (Cause::Graph(_), Cause::Diagnosis(possible)) if self.is_told_by_trigger() => {
+                    self.triggers(nodes) && possible.iter().all(|mutant| self.refuted.contains(mutant))
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
                 (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {

@@ -218,6 +218,22 @@ fn case_that_satisfies_the_trigger_most_likely_shows_the_finding() {
     assert!(Identity { trigger: None, ..finding }.admits(&describe(&case(4, 1))));
 }
 
+/// A bug that other mutants explain may show under the same condition.
+#[test]
+fn explained_case_shows_an_unexplained_finding_only_if_its_explanation_is_refuted() {
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let refuted = names(&["truncated"]);
+    let finding = Identity { refuted, ..identity(&case(1, 4), &["Conv"], 1) };
+    let explained = |mutants: &[&str]| Provisional {
+        signature: Signature { cause: Cause::Diagnosis(names(mutants)), ..finding.signature.clone() },
+        nodes: finding.nodes.clone(),
+        broken_by: None,
+    };
+    assert!(finding.is_likely(&explained(&["truncated"])), "by accident");
+    assert!(!finding.is_likely(&explained(&["bias-dropped"])));
+    assert!(!finding.is_likely(&explained(&["truncated", "bias-dropped"])));
+}
+
 #[test]
 fn finding_shows_in_a_run_that_satisfies_the_trigger() {
     let fact = Fact::Number(Axes::Some, Quantity::Batch, Relation::Above, 1);
