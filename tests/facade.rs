@@ -16,7 +16,7 @@ use twinfer::{
 };
 use twinfer_onnx::{Node, Op};
 use twinfer_prerequisites::has_python_with;
-use twinfer_tests::Twinfer;
+use twinfer_tests::{Twinfer, golden};
 
 /// A trial per function, with its name.
 macro_rules! trials {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         outputs_of_a_model_are_compared_with_a_tolerance,
         model_that_is_refused_has_no_outputs,
         inputs_that_do_not_fit_are_an_error,
-        folder_of_known_findings_that_is_missing_is_an_error,
+        folder_without_known_findings_is_an_error,
         missing_library_is_an_error,
         conformance_that_compared_nothing_panics,
     ];
@@ -279,12 +279,16 @@ fn conformance_that_compared_nothing_panics() -> Result<(), Failed> {
     if is_told(&without_case) && !is_told(&message(conformance)?) { Ok(()) } else { Err(without_case.into()) }
 }
 
-fn folder_of_known_findings_that_is_missing_is_an_error() -> Result<(), Failed> {
-    match Conformance::of(&["ort:cpu"])?.with_known("no such folder") {
-        Err(Error::Store(_)) => Ok(()),
-        Err(other) => Err(other.to_string().into()),
-        Ok(_) => Err("it was found".into()),
+fn folder_without_known_findings_is_an_error() -> Result<(), Failed> {
+    let finding = golden().join("cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+    for folder in [Path::new("no such folder"), &finding, &golden()] {
+        match Conformance::of(&["ort:cpu"])?.with_known(folder) {
+            Err(Error::Store(_)) => {}
+            Err(other) => return Err(other.to_string().into()),
+            Ok(_) => return Err(format!("{} was read", folder.display()).into()),
+        }
     }
+    Ok(())
 }
 
 fn missing_library_is_an_error() -> Result<(), Failed> {

@@ -1,6 +1,10 @@
 //! `repro`: a reproduction folder for users without twinfer.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -67,10 +71,10 @@ fn readme_of_an_invalid_model_says_what_is_wrong_with_it() {
     assert!(page.contains("Here: node"), "{page}");
 }
 
-#[test]
-fn readme_of_a_finding_that_varies_lists_its_outcomes() {
+/// A folder with a copy of a stored finding, and the path of that.
+fn copied_finding() -> (TempDir, PathBuf) {
     let name = "trt-execute-wrong-values-pads-swapped-6e1277b5";
-    let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
     let finding = folder.path().join(name);
     fs::create_dir(&finding).unwrap();
     let stored = golden().join("cases").join(name);
@@ -81,6 +85,40 @@ fn readme_of_a_finding_that_varies_lists_its_outcomes() {
     }
     let observed = format!("{name}.observed.json");
     fs::copy(golden().join("cases").join(&observed), folder.path().join(&observed)).unwrap();
+    (folder, finding)
+}
+
+/// What is stored was observed on the case that the finding had.
+#[test]
+fn case_of_a_finding_that_was_changed_is_not_reported() {
+    let (folder, finding) = copied_finding();
+    let case = finding.join("case.json");
+    let text_of_case = fs::read_to_string(&case).unwrap();
+    let other = text_of_case.replacen("\"opset\": 12", "\"opset\": 13", 1);
+    assert_ne!(text_of_case, other);
+    fs::write(&case, other).unwrap();
+    let out = folder.path().join("out");
+    let outcome = twinfer(&["repro", text(&finding), "--out", text(&out)]).run();
+    assert_eq!(outcome.code, Some(2), "{}", outcome.shown());
+    assert!(outcome.stderr.contains("is not the one of its finding"), "{}", outcome.shown());
+}
+
+#[test]
+fn finding_is_reproduced_from_its_own_folder_and_through_a_link() {
+    let (folder, finding) = copied_finding();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&finding, &link).unwrap();
+    for (within, given) in [(&*finding, "."), (folder.path(), "link")] {
+        let out = folder.path().join(format!("out-of-{}", given.len()));
+        let outcome = twinfer(&["repro", given, "--out", text(&out)]).within(within).run();
+        assert_eq!(outcome.code, Some(0), "{given}: {}", outcome.shown());
+    }
+}
+
+#[test]
+fn readme_of_a_finding_that_varies_lists_its_outcomes() {
+    let (_folder, finding) = copied_finding();
+    let out = tempfile::tempdir().unwrap();
     let mut json: Value =
         serde_json::from_str(&fs::read_to_string(finding.join("finding.json")).unwrap()).unwrap();
     json["kind"] = json!("unstable");

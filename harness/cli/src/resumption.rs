@@ -52,6 +52,8 @@ impl Resumption {
         ];
         options.extend((run.shard != Shard::WHOLE).then(|| ("--shard", run.shard.to_string())));
         options.extend(run.ladder.map(|ladder| ("--ladder", ladder.to_string())));
+        let known = run.settings.iter().flat_map(|settings| &settings.known);
+        options.extend(known.map(|known| ("--known", known.folder.display().to_string())));
         let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
         ["twinfer".to_owned(), "fuzz".to_owned()].into_iter().chain(options).collect()
     }
@@ -123,6 +125,17 @@ mod tests {
         assert_eq!(words("ort:cpu,opt=off"), ["twinfer", "fuzz"]);
         let external = "external:./adapter.py";
         assert_eq!(words(external), ["twinfer", "fuzz", "--backends", external]);
+    }
+
+    #[test]
+    fn command_of_a_run_names_its_known_findings() {
+        let run = serde_json::json!({
+            "format": JOURNAL_FORMAT, "twinfer": "1", "seed": 1, "families": ["conv"], "budget": {"cases": 9},
+            "shard": [0, 2], "jobs": 1, "variants": [], "machine": {"os": "", "arch": "", "cores": 1}, "started": 0,
+            "settings": {"minimize": true, "repeat_every": 0, "fresh_every": 0, "deadlines": {}, "known": [{"folder": "my known", "findings": 1, "checksum": ""}]},
+        });
+        let command = Resumption::command_of(&serde_json::from_value(run).unwrap()).unwrap();
+        assert!(command.ends_with("--cases 9 --shard 0/2 --known 'my known'"), "{command}");
     }
 
     #[test]

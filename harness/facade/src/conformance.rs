@@ -58,7 +58,7 @@ impl Conformance {
     /// Lets [`check`](Self::check) and [`check_all`](Self::check_all) go on after a finding that is stored in `folder`: where `twinfer adopt`
     /// keeps findings, or the run directory of a campaign. A divergence that is not known as it is gets reduced, to tell which finding it shows.
     pub fn with_known(mut self, folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let findings = FindingsFolder::at(&known_findings(folder.as_ref())).load();
+        let findings = known_findings(folder.as_ref()).and_then(|folder| FindingsFolder::at(&folder).load());
         let findings = findings.inspect_err(|_| self.note_failure())?;
         self.known.extend(findings.into_iter().map(|(finding, _)| finding));
         Ok(self)

@@ -72,6 +72,14 @@ pub enum StoreError {
     /// Something that is not a finding of this run has the name of one.
     #[error("{} is not a finding of this run: move it out of the run directory, then resume with --resume", .0.display())]
     Obstructed(PathBuf),
+    /// A folder is no folder of findings.
+    #[error("{}: {reason}", folder.display())]
+    NoFindings {
+        /// The folder.
+        folder: PathBuf,
+        /// What it is instead, and what to give.
+        reason: &'static str,
+    },
     /// The journal of a run names findings whose folders are missing.
     #[error(
         "{} lacks findings that its journal names: {findings}: copy the whole run directory, or resume the campaign with `twinfer fuzz --resume`, which makes them again",

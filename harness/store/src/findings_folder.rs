@@ -235,9 +235,25 @@ pub fn run_of_finding(folder: &Path) -> Option<PathBuf> {
     is_its_run.then_some(run)
 }
 
-/// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself.
-pub fn known_findings(folder: &Path) -> PathBuf {
-    if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() }
+/// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself, which may be empty.
+///
+/// # Errors
+///
+/// If there is no such folder, or it is or has something else.
+pub fn known_findings(folder: &Path) -> Result<PathBuf, StoreError> {
+    let wrong = |reason| Err(StoreError::NoFindings { folder: folder.to_owned(), reason });
+    if !folder.is_dir() {
+        return wrong("no such folder: give a folder of findings");
+    }
+    if has_finding(folder) {
+        return wrong("it is one finding: give its parent folder");
+    }
+    let findings = if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() };
+    let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
+    if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {
+        return wrong("none of its folders is a finding: give a folder of findings, or a run");
+    }
+    Ok(findings)
 }
 
 #[cfg(test)]

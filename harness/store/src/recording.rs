@@ -185,9 +185,15 @@ fn is_recording(path: &Path) -> bool {
     path.is_file() && folder.is_some_and(|folder| folder.is_dir())
 }
 
-/// The path of the recording beside the folder of a case: `FOLDER.observed.json`.
+/// The path of the recording beside the folder of a case: `FOLDER.observed.json`. If `folder` is a link or `.`, it lies beside the folder that this
+/// leads to.
 pub fn path_beside(folder: &Path) -> PathBuf {
-    let mut name = folder.file_name().unwrap_or_default().to_owned();
-    name.push(OBSERVED);
-    folder.with_file_name(name)
+    let beside = |folder: &Path| {
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push(OBSERVED);
+        folder.with_file_name(name)
+    };
+    let real =
+        if folder.file_name().is_none() || folder.is_symlink() { folder.canonicalize().ok() } else { None };
+    beside(real.as_deref().unwrap_or(folder))
 }

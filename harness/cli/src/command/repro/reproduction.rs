@@ -26,7 +26,16 @@ impl Reproduction {
     /// Reads the finding or case in `folder`, with the observations of `backends` or those stored beside it.
     pub fn of(folder: &Path, backends: Option<&Backends>) -> Result<Self, Failure> {
         let case = read_case(folder)?;
-        let finding = read_finding(folder)?;
+        let task = Task::of(&case).map_err(Failure::usage)?;
+        let stored = read_finding(folder)?;
+        let is_other_case = stored.as_ref().is_some_and(|finding| finding.case != task.hash);
+        if is_other_case && backends.is_none() {
+            return Err(Failure::usage(format!(
+                "the case in {} is not the one of its finding, so what is stored does not say what a backend does with it: name backends to run with --backends",
+                folder.display()
+            )));
+        }
+        let finding = stored.filter(|_| !is_other_case);
         if finding.as_ref().is_some_and(|finding| finding.only_inside) {
             return Err(Failure::usage(format!(
                 "{0} holds a finding that the outputs of its model do not show. To see which value inside the model is wrong, run `twinfer check {0}`",
@@ -48,7 +57,7 @@ impl Reproduction {
         }
         let preceding = read_preceding(folder)?;
         Ok(Self {
-            task: Task::of(&case).map_err(Failure::usage)?,
+            task,
             preceding: preceding.iter().map(Task::of).collect::<Result<_, _>>().map_err(Failure::usage)?,
             finding,
             topic: read_topic(folder)?,
