@@ -19,13 +19,19 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
     let what = match &report.end {
         Some(RunEnd::Complete) => return None,
         Some(RunEnd::Partial(reason)) => format!("incomplete: {reason}"),
+        Some(end @ RunEnd::Failed(_)) => {
+            format!("ended early: {end}; divergences that were being investigated may be missing")
+        }
         Some(end) => format!("ended early: {end}"),
         None if run.families.is_empty() => {
             // cases that were given have no generator to go on with
             "unfinished: the check is under way, or it was killed; it cannot be resumed, so check again"
                 .to_owned()
         }
-        None => "unfinished: the campaign is under way, or it was killed".to_owned(),
+        None => {
+            "unfinished: the campaign is under way, or it was killed; divergences that were being investigated may be missing"
+                .to_owned()
+        }
     };
     let resume = report.resume.as_ref().map(|command| format!("; resume with: {command}"));
     Some(format!("{what}{}", resume.unwrap_or_default()))

@@ -3,7 +3,7 @@ mod earlier_cases;
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{BufWriter, Write},
+    io::{self, BufWriter, Write},
     path::PathBuf,
     sync::Arc,
     time::Instant,
@@ -266,7 +266,12 @@ impl JournalFile {
         Ok(lines)
     }
 
+    /// Syncs what was written. Fails if the file is no longer there, so that what is written to it is lost.
     fn sync(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
+        if !self.path.exists() {
+            let removed = io::Error::new(io::ErrorKind::NotFound, "it was removed while it was written");
+            return Err(StoreError::writing(&self.path)(removed));
+        }
         disk.sync_file(self.file.get_ref(), &self.path).map_err(StoreError::writing(&self.path))?;
         self.synced = self.written;
         Ok(())

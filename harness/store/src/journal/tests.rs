@@ -68,6 +68,18 @@ fn runs_killed_before_they_began_start_anew() {
 }
 
 #[test]
+fn journal_that_was_removed_is_noticed() {
+    let out = tempfile::tempdir().unwrap();
+    let mut journal = begin(out.path());
+    append_all(&mut journal, &[record(1)]);
+    journal.commit().unwrap();
+    append_all(&mut journal, &[record(2)]);
+    fs::remove_file(out.path().join("journal.jsonl")).unwrap();
+    let noticed = journal.finish();
+    assert!(matches!(noticed, Err(StoreError::Write { .. })), "{noticed:?}");
+}
+
+#[test]
 fn finished_runs_are_never_begun_again() {
     let out = tempfile::tempdir().unwrap();
     append_all(&mut begin(out.path()), &[record(1)]);
