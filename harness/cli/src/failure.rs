@@ -96,6 +96,9 @@ impl From<StoreError> for Failure {
             | StoreError::Remains(_)
             | StoreError::Obstructed(_)
             | StoreError::OtherRun { .. }
+            | StoreError::Merged(_)
+            | StoreError::LostFindings { .. }
+            | StoreError::NoFindings { .. }
             | StoreError::FewerCases { .. }
             | StoreError::Gap(_)
             | StoreError::OtherCampaign { .. }

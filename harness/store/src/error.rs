@@ -16,6 +16,9 @@ pub enum StoreError {
         /// What differs, in one line.
         differences: String,
     },
+    /// The run to resume was merged from others.
+    #[error("cannot resume {}, which was merged: resume its shards, and merge them again", .0.display())]
+    Merged(PathBuf),
     /// The run to resume holds more cases than it is to end with.
     #[error(
         "cannot resume {} with {budget} cases, it holds {recorded}: give at least as many, or leave the number out",

@@ -115,6 +115,9 @@ impl Journal {
     ) -> Result<Resumed, StoreError> {
         let out = directory.path();
         let earlier = read_run(out)?;
+        if !earlier.merged.is_empty() {
+            return Err(StoreError::Merged(out.to_owned()));
+        }
         if let Some(differences) = between_continued(&earlier, run) {
             return Err(StoreError::OtherRun { path: out.to_owned(), differences });
         }

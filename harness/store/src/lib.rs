@@ -55,6 +55,7 @@ pub use finding_folder::{
 };
 pub use findings_folder::{FindingsFolder, findings_of, known_findings, run_of_finding};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
+pub use lost_findings::check_findings;
 pub use merge::merge;
 pub use merged_findings::SameBug;
 pub use model_file::read_model;

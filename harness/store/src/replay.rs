@@ -31,7 +31,7 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
     let mut stored = BTreeSet::new();
     for folder in findings_of_run(run_directory)? {
         let path = folder.join(FINDING);
-        let finding: Finding = read_json_in(&folder, FINDING)?;
+        let finding: Finding = read_json_in(&folder, FINDING).map_err(damaged)?;
         check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
         let slug = finding.signature.slug();
         stored.insert(slug.clone());
@@ -49,6 +49,19 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
         },
     });
     Ok(())
+}
+
+/// The error with what helps if the file of a finding cannot be understood.
+fn damaged(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Format { path, reason } => {
+            let reason = format!(
+                "{reason}: it is damaged; resume the campaign with `twinfer fuzz --resume`, which makes it again"
+            );
+            StoreError::Format { path, reason }
+        }
+        error => error,
+    }
 }
 
 /// The first format in which a run says how it ended.

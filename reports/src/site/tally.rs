@@ -4,7 +4,7 @@ use std::{
 };
 
 use twinfer_case::{CaseRecord, Finding, RunInfo, VariantRecord};
-use twinfer_store::{Records, StoreError, findings_of_run, read_finding, read_run};
+use twinfer_store::{Records, StoreError, check_findings, findings_of_run, read_finding, read_run};
 
 use super::{column::Column, standing::Standing};
 use crate::html::of_file;
@@ -140,11 +140,15 @@ impl RunTally {
             rows: HashMap::new(),
         };
         let columns: Vec<_> = tally.run.variants.iter().map(Column::of).collect();
+        let mut named = BTreeSet::new();
         for record in records {
             let record = record?;
             let rows = rows(&record);
             tally.record(&record, rows.as_deref(), &columns);
+            named.extend(record.findings);
         }
+        let stored = tally.findings.keys().cloned().collect();
+        check_findings((directory, &tally.run), named.iter().map(String::as_str), &stored)?;
         Ok(tally)
     }
 
