@@ -4,10 +4,10 @@
 #[expect(dead_code, unused_imports, reason = "the other tests use the rest")]
 mod fixture;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use tempfile::TempDir;
-use twinfer_case::{CaseRecord, Finding, RunInfo, Verdict};
+use twinfer_case::{CaseRecord, Finding, KnownFindings, RunInfo, Settings, Verdict, WorkerLimits};
 use twinfer_reports::{Row, RunTally, Site};
 use twinfer_store::{Journal, RunDirectory};
 
@@ -118,6 +118,33 @@ fn bug_is_not_fixed_by_a_version_that_ran_none_of_its_cases() {
     let other = stored(&run, &records[..1], &[]);
     let [_, findings, _] = pages(&[earlier.path(), other.path()]);
     assert!(!findings.contains("1.10.0"), "{findings}");
+}
+
+#[test]
+fn bug_that_was_known_before_a_run_is_seen_there() {
+    let (mut run, mut records) = (fixture::run(), records());
+    let (slug, known) = (refusal().signature.slug(), "known of no run".to_owned());
+    run.started += 86_400;
+    run.id = "a later run".into();
+    let names = Some(vec![slug.clone(), known.clone()]);
+    let before = KnownFindings { folder: "known".into(), findings: 2, checksum: String::new(), names };
+    let (deadlines, limits, known_before) = (BTreeMap::new(), WorkerLimits::default(), vec![before]);
+    let settings = Settings {
+        minimize: true,
+        run_hangs: false,
+        repeat_every: 0,
+        fresh_every: 0,
+        deadlines,
+        limits,
+        known: known_before,
+    };
+    run.settings = Some(settings);
+    records[1].findings = vec![slug, known];
+    let (earlier, later) = (earlier(), stored(&run, &records, &[]));
+    let [_, findings, support] = pages(&[earlier.path(), later.path()]);
+    let last_seen = later.path().display().to_string();
+    assert!(text(&findings).contains(&last_seen), "{}", text(&findings));
+    assert!(!support.contains("known of no run"), "{support}");
 }
 
 #[test]

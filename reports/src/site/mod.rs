@@ -39,7 +39,7 @@ impl Site {
         if !id.is_empty() && self.runs.iter().any(|known| known.run.id == *id) {
             return false;
         }
-        let RunTally { name, report, run, cases, unplaced, findings, columns, rows } = tally;
+        let RunTally { name, report, run, cases, unplaced, findings, seen, columns, rows } = tally;
         let slugs = findings.keys().cloned().collect();
         for (slug, finding) in findings {
             let found = (finding, run.started);
@@ -49,13 +49,15 @@ impl Site {
             }
         }
         self.map.add(columns, rows);
-        self.runs.push(SiteRun { name, report, run, cases, unplaced, findings: slugs });
+        self.runs.push(SiteRun { name, report, run, cases, unplaced, findings: slugs, seen });
         self.runs.sort_by(|one, other| (one.run.started, &one.name).cmp(&(other.run.started, &other.name)));
         true
     }
 
     /// The pages as names of files with their contents. They refer to [`Self::MINIMAL_CASES`].
-    pub fn pages(&self) -> [(&'static str, String); 3] {
+    pub fn pages(&mut self) -> [(&'static str, String); 3] {
+        // of some that were known before a run, no run may have the finding
+        self.map.retain_findings(&|slug| self.findings.contains_key(slug));
         let histories = history::histories(self.found(), &self.map);
         let changes = change::changes(&self.map);
         [
@@ -68,7 +70,7 @@ impl Site {
     /// The findings with the places of their first and last runs.
     fn found(&self) -> BTreeMap<String, (Finding, usize, usize)> {
         let found = |(slug, (finding, _)): (&String, &(Finding, u64))| {
-            let has = |run: &SiteRun| run.findings.contains(slug);
+            let has = |run: &SiteRun| run.findings.contains(slug) || run.seen.contains(slug);
             let (first, last) = (self.runs.iter().position(has)?, self.runs.iter().rposition(has)?);
             Some((slug.clone(), (finding.clone(), first, last)))
         };

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use twinfer_case::RunInfo;
 
 /// A run as the site lists it.
@@ -14,4 +16,6 @@ pub struct SiteRun {
     pub unplaced: u64,
     /// The folder names of its findings.
     pub findings: Vec<String>,
+    /// The folder names of those that cases show, those that were known before included.
+    pub seen: BTreeSet<String>,
 }

@@ -38,6 +38,11 @@ impl SupportMap {
         self.rows_of_cases.extend(rows);
     }
 
+    /// Forgets the findings that are not to be kept.
+    pub fn retain_findings(&mut self, is_kept: &dyn Fn(&str) -> bool) {
+        self.columns.values_mut().for_each(|column| column.retain_findings(is_kept));
+    }
+
     /// The columns in order: the versions of one variant stand together.
     pub fn columns(&self) -> impl Iterator<Item = (&Column, &ColumnTally)> {
         self.columns.iter()

@@ -3,7 +3,7 @@ use std::{
     path::Path,
 };
 
-use twinfer_case::{CaseRecord, Finding, RunInfo, VariantRecord};
+use twinfer_case::{CaseRecord, Finding, RunInfo, Signature, VariantRecord};
 use twinfer_store::{Records, StoreError, check_findings, findings_of_run, read_finding, read_run};
 
 use super::{column::Column, standing::Standing};
@@ -23,6 +23,8 @@ pub struct RunTally {
     pub(super) unplaced: u64,
     /// The findings, by folder name.
     pub(super) findings: BTreeMap<String, Finding>,
+    /// The folder names of the findings that cases show, those that were known before included.
+    pub(super) seen: BTreeSet<String>,
     /// By column of the map.
     pub(super) columns: BTreeMap<Column, ColumnTally>,
     /// The rows of the cases that do not conform everywhere, by case number.
@@ -83,6 +85,12 @@ impl Cell {
 }
 
 impl ColumnTally {
+    /// Forgets the findings that are not to be kept.
+    pub fn retain_findings(&mut self, is_kept: &dyn Fn(&str) -> bool) {
+        self.shown.retain(|slug, _| is_kept(slug));
+        self.cells.values_mut().for_each(|cell| cell.findings.retain(|slug, _| is_kept(slug)));
+    }
+
     fn record(&mut self, case: u64, rows: &[u16], standing: Standing, findings: &[&str]) {
         self.standings.insert(case, standing);
         for row in rows {
@@ -137,18 +145,18 @@ impl RunTally {
             cases: 0,
             unplaced: 0,
             findings,
+            seen: BTreeSet::new(),
             rows: HashMap::new(),
         };
         let columns: Vec<_> = tally.run.variants.iter().map(Column::of).collect();
-        let mut named = BTreeSet::new();
         for record in records {
             let record = record?;
             let rows = rows(&record);
             tally.record(&record, rows.as_deref(), &columns);
-            named.extend(record.findings);
+            tally.seen.extend(record.findings);
         }
         let stored = tally.findings.keys().cloned().collect();
-        check_findings((directory, &tally.run), named.iter().map(String::as_str), &stored)?;
+        check_findings((directory, &tally.run), tally.seen.iter().map(String::as_str), &stored)?;
         Ok(tally)
     }
 
@@ -178,9 +186,11 @@ impl RunTally {
         if variant.verdict.divergences().is_empty() {
             return Vec::new();
         }
-        let is_of_backend = |slug: &&str| {
-            let finding = self.findings.get(*slug);
-            finding.is_some_and(|finding| finding.signature.backend == variant.variant.backend)
+        let backend = &variant.variant.backend;
+        let is_of_backend = |slug: &&str| match self.findings.get(*slug) {
+            Some(finding) => finding.signature.backend == *backend,
+            // another run may have it
+            None => Signature::is_slug_of(slug, backend),
         };
         record.findings.iter().map(String::as_str).filter(is_of_backend).collect()
     }
