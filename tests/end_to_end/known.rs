@@ -66,7 +66,11 @@ fn findings_of_known_run_are_not_new() {
     for known in [&[nothing, &run][..], &[&run.join("findings")]] {
         let (out, again) = fuzz_knowing("", known);
         assert_eq!(again.code, Some(0), "{}", again.shown());
-        assert_eq!(findings(&out.path().join("run")), [""; 0]);
+        let later = out.path().join("run");
+        assert_eq!(findings(&later), [""; 0]);
+        let diff = |later: &Path| twinfer(&["diff", text(&run), text(later)]).run();
+        let is_noted = |outcome: &Outcome| outcome.stderr.contains("began with different known findings");
+        assert!(is_noted(&diff(&later)) && !is_noted(&diff(&run)), "{}", diff(&later).shown());
     }
 }
 
