@@ -230,6 +230,8 @@ fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
         fs::rename(model.path().join("run/findings"), &known).unwrap();
         let again = check(&model, &backend, Some(&known));
         assert_eq!(again.code, Some(0), "{bug}: {}", again.shown());
+        let stored = twinfer(&["report", model.path().join("run").to_str().unwrap()]).run();
+        assert_eq!(stored.stdout.lines().next(), again.stdout.lines().next(), "{bug}: {}", stored.shown());
     }
 }
 

@@ -326,6 +326,7 @@ impl Campaign {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
+            recognized: Vec::new(),
             end: None,
             started: now(),
             merged: Vec::new(),

@@ -199,6 +199,9 @@ pub struct RunInfo {
     /// that golden does not support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
+    /// The findings of the run that turned out to be known ones in the end, by folder name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recognized: Vec<String>,
     /// How the campaign ended; `None` while it runs, if its process was killed, and in a run of format 3 or earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,

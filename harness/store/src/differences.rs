@@ -4,13 +4,14 @@ use serde_json::{Map, Value};
 use twinfer_case::RunInfo;
 
 /// What two runs may differ in if one continues the other: its id, its history, and what changes no case, verdict or finding.
-const OF_ONE_PROCESS: [&str; 11] = [
+const OF_ONE_PROCESS: [&str; 12] = [
     "id",
     "budget",
     "jobs",
     "machine",
     "workforce",
     "processor",
+    "recognized",
     "started",
     "resumed",
     "end",

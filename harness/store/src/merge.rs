@@ -141,6 +141,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         shard: Shard::WHOLE,
         workforce: Vec::new(),
         processor: None,
+        recognized: Vec::new(),
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
         resumed: Vec::new(),

@@ -35,7 +35,8 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
         check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
         let slug = finding.signature.slug();
         stored.insert(slug.clone());
-        sink(&Event::FindingRecorded { slug, finding, new: true });
+        let new = !run.recognized.contains(&slug);
+        sink(&Event::FindingRecorded { slug, finding, new });
     }
     let named = summary.findings.iter().map(|count| &*count.slug);
     check_findings((run_directory, &run), named, &stored)?;

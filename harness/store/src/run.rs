@@ -28,6 +28,13 @@ pub fn record_end(
     write_json_durably(&*directory.disk(), &path, &RunInfo { workforce, processor, end: Some(end), ..run })
 }
 
+/// Adds to the run in `directory` which of its findings turned out to be known ones.
+pub fn record_recognized(directory: &RunDirectory, recognized: Vec<String>) -> Result<(), StoreError> {
+    let path = directory.path().join(RUN);
+    let run: RunInfo = read_json(&path)?;
+    write_json_durably(&*directory.disk(), &path, &RunInfo { recognized, ..run })
+}
+
 /// The run in `directory`.
 pub fn read_run(directory: &Path) -> Result<RunInfo, StoreError> {
     let path = directory.join(RUN);

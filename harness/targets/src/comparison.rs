@@ -204,6 +204,7 @@ impl Targets {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
+            recognized: Vec::new(),
             end: None,
             started: now(),
             merged: Vec::new(),

@@ -11,7 +11,7 @@ mod table;
 use std::{path::Path, sync::Arc};
 
 use twinfer_reports::{Report, incomplete};
-use twinfer_store::{RunDirectory, findings_of, has_case, without_recordings};
+use twinfer_store::{RunDirectory, findings_of, has_case, record_recognized, without_recordings};
 use twinfer_targets::OpaqueModel;
 
 pub use self::arguments::Arguments;
@@ -71,6 +71,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         }
         Subject::Opaque(opaque) => campaign::compare(&opaque, &known, running)?,
     };
+    record_known(&report, &directory)?;
     report.advice = advice.on(&report.summary);
     report.incomplete = incomplete(&report).filter(|_| arguments.require_complete);
     let page = arguments.out.as_ref().map(|out| page::write_into(out, &report));
@@ -91,6 +92,13 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         Exit::Conforms => died.or(incomplete).unwrap_or(Exit::Conforms),
         exit => exit,
     })
+}
+
+/// Keeps which findings of the run are known, so that what is read of it later says the same.
+fn record_known(report: &Report, directory: &RunDirectory) -> Result<(), Failure> {
+    let known = report.findings.iter().filter(|found| !found.new);
+    let known: Vec<_> = known.map(|found| found.slug.clone()).collect();
+    if known.is_empty() { Ok(()) } else { Ok(record_recognized(directory, known)?) }
 }
 
 /// Says what a model is compared with that golden does not support as a whole.
