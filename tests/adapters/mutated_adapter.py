@@ -26,6 +26,8 @@ if __name__ == "__main__":
                         help="promise to fuse the quantizers around convolutions, and report that convolutions run on floats")
     parser.add_argument("--quantized-from", type=int, default=sys.maxsize,
                         help="with --on-floats: report that those of models of so many nodes run quantized")
+    parser.add_argument("--told-below", type=int, default=sys.maxsize,
+                        help="with --on-floats: report no layers of models of so many nodes")
     arguments = parser.parse_args()
     if arguments.list:
         print(*BUGS, *STRANGERS, sep="\n")
@@ -49,7 +51,7 @@ if __name__ == "__main__":
                 dtype = "INT8" if len(nodes) >= arguments.quantized_from else "FLOAT"
                 layers = [{"name": node.name, "operator": node.op_type, "inputs": [dtype], "outputs": ["FLOAT"],
                            "weights": dtype, "tactic": None, "placement": None, "nodes": [node.name]}
-                          for node in nodes if node.op_type in ("Conv", "ConvTranspose")]
+                          for node in nodes if node.op_type in ("Conv", "ConvTranspose") and len(nodes) < arguments.told_below]
                 return seen | {"precision": {"layers": layers}}, results
 
             onnxruntime_adapter.observe = observe_layers

@@ -237,7 +237,7 @@ fn fallback_in_a_model_with_unknown_operators_is_a_finding() {
 
 /// The model of seven nodes runs quantized. Its segments do not, as models of their own, which says nothing about the model.
 #[test]
-fn fallback_of_a_segment_that_the_whole_model_does_not_show_is_none() {
+fn fallback_that_only_a_segment_shows_is_none() {
     let model = model_with_tanh();
     for (bug, code) in [("negated@none", 0), ("negated@quantized", 1)] {
         for inside in ["", " --outputs-only"] {
@@ -250,4 +250,15 @@ fn fallback_of_a_segment_that_the_whole_model_does_not_show_is_none() {
             assert!(!outcome.stdout.contains("falls back"), "{bugs}: {}", outcome.shown());
         }
     }
+}
+
+/// That layers of the whole model do not tell how a convolution runs does not make it right.
+#[test]
+fn fallback_of_a_node_that_no_layer_of_the_model_tells_is_kept() {
+    let model = model_with_tanh();
+    let bugs = "negated@none --on-floats --told-below 7 --outputs-only";
+    let Some(backend) = with_bugs(&model, bugs) else { return };
+    let outcome = check(&model, &backend, None);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown());
+    assert!(outcome.stdout.contains("precision-fallback: Conv quantized"), "{}", outcome.shown());
 }

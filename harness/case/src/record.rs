@@ -199,7 +199,7 @@ pub struct RunInfo {
     /// that golden does not support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
-    /// The findings of the run that turned out to be known ones in the end, by folder name.
+    /// The findings that turned out to be known ones in the end, by folder name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recognized: Vec<String>,
     /// How the campaign ended; `None` while it runs, if its process was killed, and in a run of format 3 or earlier.
@@ -262,6 +262,9 @@ pub struct Continuation {
     pub cases: u64,
     /// When it stops. Cases include the recorded ones, seconds begin anew.
     pub budget: Budget,
+    /// The findings that were unfinished by then, by folder name. They were removed, as their cases are decided again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
 }
 
 /// How far a journal reached when its campaign ended: a journal that is shorter has lost lines.

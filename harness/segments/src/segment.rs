@@ -192,14 +192,24 @@ impl SegmentCase {
         }
     }
 
-    /// Whether `divergence` is a fallback that keeps the values, of an operator that layers of the whole model cover, and they show no fallback of it. A
+    /// Whether `divergence` is a fallback that keeps the values, and layers of the whole model that run these nodes show no fallback of the operator. A
     /// segment can run in another precision as a model of its own than inside of one.
     pub fn falls_back_alone(&self, divergence: &Divergence, info: &VariantInfo, whole: &Observation) -> bool {
         let Some(fallback) = &divergence.fallback else { return false };
-        let of_model = || fallbacks(&self.encoded.case, info, whole).0.into_iter();
-        let is_shown =
-            || of_model().filter_map(|one| one.fallback).any(|one| one.operator == fallback.operator);
-        !divergence.concerns_values() && whole.precision.is_some() && !is_shown()
+        let case = &self.encoded.case;
+        let layers = whole.precision.iter().flat_map(|precision| &precision.layers);
+        let telling: Vec<_> =
+            layers.filter(|layer| !layer.inputs.is_empty() || layer.weights.is_some()).collect();
+        let is_told = |node: &Node| telling.iter().any(|layer| layer.nodes.contains(&node.name));
+        let mut concerned = case.graph.nodes.iter().filter(|node| node.op.op_type() == fallback.operator);
+        let is_shown = || {
+            let (of_model, _) = fallbacks(case, info, whole);
+            of_model
+                .iter()
+                .filter_map(|one| one.fallback.as_ref())
+                .any(|one| one.operator == fallback.operator)
+        };
+        !divergence.concerns_values() && concerned.all(is_told) && !is_shown()
     }
 
     /// Judges what a backend did with the segment as a model of its own.

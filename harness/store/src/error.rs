@@ -85,7 +85,7 @@ pub enum StoreError {
     },
     /// The journal of a run names findings whose folders are missing.
     #[error(
-        "{} lacks findings that its journal names: {findings}: copy the whole run directory, or resume the campaign with `twinfer fuzz --resume`, which makes them again",
+        "{} lacks findings that its journal names: {findings}: copy the whole run directory; `twinfer fuzz --resume` makes them again, or another merge or check",
         run.display()
     )]
     LostFindings {

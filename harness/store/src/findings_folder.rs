@@ -160,7 +160,7 @@ impl FindingsFolder {
         for path in self.folders()?.iter().filter(|path| has_finding(path)) {
             let finding: Finding = read_json_in(path, FINDING)?;
             hasher.update(format!("{} {}\n", finding.signature.slug(), finding.case).as_bytes());
-            names.push(finding.current_signature().slug());
+            names.push(finding.signature.slug());
         }
         let checksum = hasher.finalize().to_hex()[..CHECKSUM_DIGITS].to_owned();
         Ok(KnownFindings { folder, findings: names.len() as u64, checksum, names: Some(names) })
@@ -235,11 +235,19 @@ pub fn run_of_finding(folder: &Path) -> Option<PathBuf> {
     is_its_run.then_some(run)
 }
 
+/// The folders of the findings of the run in `run_directory`, sorted by name.
+pub fn findings_of_run(run_directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let folder = &findings_of(run_directory);
+    // a run without findings may lack the folder
+    let folders = if folder.is_dir() { FindingsFolder::at(folder).folders()? } else { Vec::new() };
+    Ok(folders.into_iter().filter(|folder| has_finding(folder)).collect())
+}
+
 /// The folder of findings that `folder` means: that of the run if `folder` is a run directory, or else `folder` itself, which may be empty.
 ///
 /// # Errors
 ///
-/// If there is no such folder, or it is or has something else.
+/// If there is no such folder, if it is a finding itself, or if it has folders of which none is one.
 pub fn known_findings(folder: &Path) -> Result<PathBuf, StoreError> {
     let wrong = |reason| Err(StoreError::NoFindings { folder: folder.to_owned(), reason });
     if !folder.is_dir() {
@@ -249,8 +257,9 @@ pub fn known_findings(folder: &Path) -> Result<PathBuf, StoreError> {
         return wrong("it is one finding: give its parent folder");
     }
     let findings = if folder.join(RUN).is_file() { findings_of(folder) } else { folder.to_owned() };
-    let entries: Vec<_> = fs::read_dir(&findings).into_iter().flatten().flatten().collect();
-    if !entries.is_empty() && !entries.iter().any(|entry| has_finding(&entry.path())) {
+    let paths = fs::read_dir(&findings).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders: Vec<_> = paths.filter(|path| path.is_dir() && !is_unfinished(path)).collect();
+    if !folders.is_empty() && !folders.iter().any(|folder| has_finding(folder)) {
         return wrong("none of its folders is a finding: give a folder of findings, or a run");
     }
     Ok(findings)
@@ -276,6 +285,26 @@ mod tests {
         assert_eq!(folder.earlier_sightings(&finding), seen_again.seen_in);
         let other = Finding { seen_in: seen_again.seen_in[1..].to_vec(), ..finding };
         assert_eq!(folder.earlier_sightings(&other), [], "it was found otherwise");
+    }
+
+    /// Some were named before signatures had the condition that a parser names.
+    #[test]
+    fn known_findings_are_described_by_the_names_of_their_folders() {
+        let folder = FindingsFolder::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases"));
+        let names = folder.describe().unwrap().names.unwrap();
+        assert!(names.len() > 20 && names.iter().all(|name| folder.finding(name).is_dir()), "{names:?}");
+    }
+
+    #[test]
+    fn folder_of_known_findings_may_be_empty() {
+        let out = tempfile::tempdir().unwrap();
+        let known = || known_findings(out.path());
+        assert!(known().is_ok());
+        fs::write(out.path().join(".gitkeep"), "").unwrap();
+        fs::create_dir(unfinished(&out.path().join("finding"))).unwrap();
+        assert!(known().is_ok());
+        fs::create_dir(out.path().join("something")).unwrap();
+        assert!(matches!(known(), Err(StoreError::NoFindings { .. })));
     }
 
     #[test]

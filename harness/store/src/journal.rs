@@ -133,6 +133,7 @@ impl Journal {
         for record in records.by_ref() {
             cases.add(record?);
         }
+        let unfinished = cases.unfinished();
         let EarlierCases { summary, settled, reduced, open, .. } = cases;
         if let Budget::Cases(budget) = run.budget
             && budget < summary.cases
@@ -140,7 +141,8 @@ impl Journal {
             return Err(StoreError::FewerCases { path: out.to_owned(), budget, recorded: summary.cases });
         }
         let mut resumed = earlier.resumed.clone();
-        resumed.push(Continuation { started: run.started, cases: summary.cases, budget: run.budget });
+        let (started, budget) = (run.started, run.budget);
+        resumed.push(Continuation { started, cases: summary.cases, budget, unfinished });
         let run = RunInfo { budget: run.budget, resumed, processor: None, end: None, ..earlier };
         let mut journal = Self::new(directory, run.clone(), records.end().clone())?;
         journal.cases.drop_incomplete()?;
@@ -271,7 +273,7 @@ impl JournalFile {
 
     /// Syncs what was written. Fails if the file is no longer there, so that what is written to it is lost.
     fn sync(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
-        if !self.path.exists() {
+        if matches!(self.path.try_exists(), Ok(false)) {
             let removed = io::Error::new(io::ErrorKind::NotFound, "it was removed while it was written");
             return Err(StoreError::writing(&self.path)(removed));
         }

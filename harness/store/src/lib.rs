@@ -53,7 +53,7 @@ pub use finding_folder::{
     OpaqueFinding, files_of_finding, has_finding, read_finding, update_finding, write_finding,
     write_opaque_finding,
 };
-pub use findings_folder::{FindingsFolder, findings_of, known_findings, run_of_finding};
+pub use findings_folder::{FindingsFolder, findings_of, findings_of_run, known_findings, run_of_finding};
 pub use journal::{Journal, OpenCases, Resumed, StoredFinding};
 pub use lost_findings::check_findings;
 pub use merge::merge;
@@ -65,7 +65,7 @@ pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_recordings, without_timings};
 pub use records::Records;
-pub use replay::{findings_of_run, replay_events};
+pub use replay::replay_events;
 pub use run::{machine, now, read_run, record_end, record_recognized, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

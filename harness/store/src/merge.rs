@@ -16,7 +16,7 @@ use crate::{
     merged_findings::{MergedFindings, SameBug},
     names::FINDINGS,
     read_run,
-    replay::{FIRST_WITH_END, findings_of_run},
+    replay::FIRST_WITH_END,
     run_id,
 };
 
@@ -163,9 +163,7 @@ impl Part {
 
     /// Fails if the folders of findings that its journal `named` are lost.
     fn check_findings(&self, named: &BTreeSet<String>) -> Result<(), StoreError> {
-        let name = |folder: &PathBuf| Some(folder.file_name()?.to_string_lossy().into_owned());
-        let stored = findings_of_run(&self.folder)?.iter().filter_map(name).collect();
-        check_findings((&self.folder, &self.run), named.iter().map(String::as_str), &stored)
+        check_findings((&self.folder, &self.run), named.iter().map(String::as_str))
     }
 }
 

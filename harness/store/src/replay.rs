@@ -1,17 +1,10 @@
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use twinfer_case::{Event, FINDING_FORMAT, Finding, RunEnd, StartingWorkers, Summary, check_format};
 
 use crate::{
-    FindingsFolder, Records, StoreError,
-    files::read_json_in,
-    has_finding,
-    lost_findings::check_findings,
-    names::{FINDING, FINDINGS},
-    read_run,
+    Records, StoreError, files::read_json_in, findings_folder::findings_of_run,
+    lost_findings::check_findings, names::FINDING, read_run,
 };
 
 /// Sends the events of a campaign that has ended or was killed, read from its run directory, to `sink`. The cases are those of
@@ -28,18 +21,16 @@ pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Resu
         summary.record(&record);
         sink(&Event::CaseFinished { record });
     }
-    let mut stored = BTreeSet::new();
     for folder in findings_of_run(run_directory)? {
         let path = folder.join(FINDING);
         let finding: Finding = read_json_in(&folder, FINDING).map_err(damaged)?;
         check_format(finding.format, FINDING_FORMAT).map_err(StoreError::format(&path))?;
         let slug = finding.signature.slug();
-        stored.insert(slug.clone());
         let new = !run.recognized.contains(&slug);
         sink(&Event::FindingRecorded { slug, finding, new });
     }
     let named = summary.findings.iter().map(|count| &*count.slug);
-    check_findings((run_directory, &run), named, &stored)?;
+    check_findings((run_directory, &run), named)?;
     sink(&match end {
         Some(end) => Event::CampaignFinished { summary, end },
         None => Event::Progress {
@@ -57,7 +48,7 @@ fn damaged(error: StoreError) -> StoreError {
     match error {
         StoreError::Format { path, reason } => {
             let reason = format!(
-                "{reason}: it is damaged; resume the campaign with `twinfer fuzz --resume`, which makes it again"
+                "{reason}: it is damaged; `twinfer fuzz --resume` makes it again, or another merge or check"
             );
             StoreError::Format { path, reason }
         }
@@ -67,11 +58,3 @@ fn damaged(error: StoreError) -> StoreError {
 
 /// The first format in which a run says how it ended.
 pub const FIRST_WITH_END: u32 = 4;
-
-/// The folders of the findings of the run in `run_directory`, sorted by name.
-pub fn findings_of_run(run_directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let folder = &run_directory.join(FINDINGS);
-    // a run without findings may lack the folder
-    let folders = if folder.is_dir() { FindingsFolder::at(folder).folders()? } else { Vec::new() };
-    Ok(folders.into_iter().filter(|folder| has_finding(folder)).collect())
-}

@@ -3,7 +3,7 @@ use std::{
     path::Path,
 };
 
-use twinfer_case::{CaseRecord, Finding, RunInfo, Signature, VariantRecord};
+use twinfer_case::{BackendName, CaseRecord, Finding, RunInfo, Signature, VariantRecord};
 use twinfer_store::{Records, StoreError, check_findings, findings_of_run, read_finding, read_run};
 
 use super::{column::Column, standing::Standing};
@@ -155,8 +155,7 @@ impl RunTally {
             tally.record(&record, rows.as_deref(), &columns);
             tally.seen.extend(record.findings);
         }
-        let stored = tally.findings.keys().cloned().collect();
-        check_findings((directory, &tally.run), tally.seen.iter().map(String::as_str), &stored)?;
+        check_findings((directory, &tally.run), tally.seen.iter().map(String::as_str))?;
         Ok(tally)
     }
 
@@ -189,8 +188,8 @@ impl RunTally {
         let backend = &variant.variant.backend;
         let is_of_backend = |slug: &&str| match self.findings.get(*slug) {
             Some(finding) => finding.signature.backend == *backend,
-            // another run may have it
-            None => Signature::is_slug_of(slug, backend),
+            // another run may have it; names do not tell external backends apart
+            None => !matches!(backend, BackendName::External(_)) && Signature::is_slug_of(slug, backend),
         };
         record.findings.iter().map(String::as_str).filter(is_of_backend).collect()
     }

@@ -1,6 +1,6 @@
 """A worker that knows no operator: whatever the model, it gives back the inputs as they are. With the argument `build` it says
 that it only builds, and gives nothing back; with `fickle`, every element of a float input is another random number each time; with
-`dying`, every process ends in its third case; with `aborting`, it does so for an input that has fractions; with `scaled FACTOR...`, each float input is multiplied by its factor. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
+`dying`, every process ends in its third case; with `aborting`, it aborts if an input has fractions; with `scaled FACTOR...`, each float input is multiplied by its factor. With `execute FILE` it refuses every third model, whatever process it runs in: it counts them in the file."""
 import itertools, json, os, random, struct, sys
 
 MODE = (sys.argv[1:] or ["execute"])[0]

@@ -74,6 +74,12 @@ impl<'a> EarlierCases<'a> {
         }
     }
 
+    /// The findings that the cases name and that are unfinished.
+    pub fn unfinished(&self) -> Vec<String> {
+        let unfinished = self.checked.iter().filter(|(_, stored)| **stored == StoredFinding::Unfinished);
+        unfinished.map(|(slug, _)| slug.clone()).collect()
+    }
+
     /// Whether a case that shows the finding is to lead to it again.
     fn leads_again(&mut self, slug: &str) -> bool {
         let earlier = self.checked.get(slug).copied();

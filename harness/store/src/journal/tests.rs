@@ -3,6 +3,7 @@ use std::{io, path::Path};
 use twinfer_case::{Description, Shard, Stage, VariantInfo};
 
 use super::*;
+use crate::check_findings;
 
 fn run() -> RunInfo {
     named("one")
@@ -285,6 +286,12 @@ fn first_case_of_a_lost_finding_is_open() {
     })
     .unwrap();
     assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
+    // what was unfinished is made again, so that it is not lost
+    assert_eq!(resumed.run.resumed.last().unwrap().unfinished, ["b"]);
+    let checked = RunInfo { checked: Some("model.onnx".to_owned()), ..resumed.run };
+    let check = |named: &str| check_findings((out.path(), &checked), [named]);
+    assert!(check("b").is_ok());
+    assert!(matches!(check("a"), Err(StoreError::LostFindings { .. })));
 }
 
 #[test]
@@ -377,6 +384,9 @@ fn resumed_run_records_its_budget_and_when_it_went_on() {
     drop(Journal::resume(&directory, &longer, &|_| StoredFinding::Whole).unwrap());
     let recorded = read_run(out.path()).unwrap();
     assert_eq!(recorded.budget, Budget::Cases(12));
-    assert_eq!(recorded.resumed, [Continuation { started: 5, cases: 1, budget: Budget::Cases(12) }]);
+    assert_eq!(
+        recorded.resumed,
+        [Continuation { started: 5, cases: 1, budget: Budget::Cases(12), unfinished: Vec::new() }]
+    );
     assert_eq!(recorded.started, 0);
 }

@@ -220,7 +220,7 @@ fn case_that_satisfies_the_trigger_most_likely_shows_the_finding() {
 
 /// A bug that other mutants explain may show under the same condition.
 #[test]
-fn explained_case_shows_an_unexplained_finding_only_if_its_explanation_is_refuted() {
+fn explained_case_is_an_unexplained_finding_by_a_refuted_mutant() {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let refuted = names(&["truncated"]);
     let finding = Identity { refuted, ..identity(&case(1, 4), &["Conv"], 1) };

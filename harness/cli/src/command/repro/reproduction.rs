@@ -9,7 +9,7 @@ use twinfer_store::{RecordedObservation, Recording, read_finding, read_preceding
 use twinfer_targets::read_case;
 
 use super::runtime::Runtime;
-use crate::{Failure, backends::Backends, targets, worker::WorkerSettings};
+use crate::{Failure, backends::Backends, output::note, targets, worker::WorkerSettings};
 
 /// The contents of a reproduction.
 pub struct Reproduction {
@@ -34,6 +34,9 @@ impl Reproduction {
                 "the case in {} is not the one of its finding, so what is stored does not say what a backend does with it: name backends to run with --backends",
                 folder.display()
             )));
+        }
+        if is_other_case {
+            note!("the case is not the one of the finding beside it, so nothing of that is reported");
         }
         let finding = stored.filter(|_| !is_other_case);
         if finding.as_ref().is_some_and(|finding| finding.only_inside) {
