@@ -85,7 +85,7 @@ pub enum StoreError {
     },
     /// The journal of a run names findings whose folders are missing.
     #[error(
-        "{} lacks findings that its journal names: {findings}: copy the whole run directory; `twinfer fuzz --resume` makes them again, or another merge or check",
+        "{} lacks findings that its journal names: {findings}: copy the whole run directory, or make it again: a campaign with `twinfer fuzz --resume`, another run with `merge` or `check`",
         run.display()
     )]
     LostFindings {

@@ -113,7 +113,10 @@ fn merge_journals(
         let record = findings.renamed(&parts[shard].findings(), record);
         journal.append(&CaseRecord { format: JOURNAL_FORMAT, ..record })?;
     }
-    parts.iter().zip(&named).try_for_each(|(part, named)| part.check_findings(named))
+    for (Part { folder, run }, named) in parts.iter().zip(&named) {
+        check_findings((folder, run), named.iter().map(String::as_str))?;
+    }
+    Ok(())
 }
 
 /// Why `run` and `next`, in the order of their shards, are not different shards of one campaign; `None` if they are.
@@ -144,7 +147,12 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         recognized: Vec::new(),
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
-        resumed: Vec::new(),
+        // what they made again is not lost
+        resumed: runs()
+            .flat_map(|run| &run.resumed)
+            .filter(|one| !one.unfinished.is_empty())
+            .cloned()
+            .collect(),
         jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()
@@ -159,11 +167,6 @@ impl Part {
     /// The folder of its findings.
     fn findings(&self) -> PathBuf {
         self.folder.join(FINDINGS)
-    }
-
-    /// Fails if the folders of findings that its journal `named` are lost.
-    fn check_findings(&self, named: &BTreeSet<String>) -> Result<(), StoreError> {
-        check_findings((&self.folder, &self.run), named.iter().map(String::as_str))
     }
 }
 
@@ -218,6 +221,17 @@ mod tests {
         write(&damaged.path().join("journal.jsonl"), b"").unwrap();
         merge(&folders, &out, &|_, _| false).unwrap();
         assert!(out.join("run.json").is_file());
+    }
+
+    #[test]
+    fn merged_run_keeps_what_its_shards_made_again() {
+        let (shard, parent) = (run_of((0, 1)), tempfile::tempdir().unwrap());
+        let resumed = r#""resumed": [{"started": 1, "cases": 1, "budget": {"seconds": 1}, "unfinished": ["a"]}], "started""#;
+        fs::write(shard.path().join("run.json"), run_text(&shard).replacen("\"started\"", resumed, 1))
+            .unwrap();
+        let out = parent.path().join("merged");
+        merge(&[shard.path().to_owned()], &out, &|_, _| false).unwrap();
+        assert_eq!(read_run(&out).unwrap().resumed[0].unfinished, ["a"]);
     }
 
     fn run_text(run: &tempfile::TempDir) -> String {

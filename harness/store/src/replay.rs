@@ -48,7 +48,7 @@ fn damaged(error: StoreError) -> StoreError {
     match error {
         StoreError::Format { path, reason } => {
             let reason = format!(
-                "{reason}: it is damaged; `twinfer fuzz --resume` makes it again, or another merge or check"
+                "{reason}: it is damaged: `twinfer fuzz --resume` makes it again if it is of a campaign"
             );
             StoreError::Format { path, reason }
         }

@@ -193,12 +193,12 @@ impl<'a> Investigator<'a> {
             smallest = smallest.without_explanations();
         }
         let mut events = Vec::new();
-        let recurs = hidden_behind.is_some() || {
-            let again = reduction.seen_again(&smallest)?;
-            let recurs = again.is_some();
-            smallest.symptom = again.unwrap_or(smallest.symptom);
-            recurs
+        let again = match hidden_behind {
+            Some(_) => Some(smallest.symptom.clone()),
+            None => reduction.seen_again(&smallest)?,
         };
+        let recurs = again.is_some();
+        smallest.symptom = again.unwrap_or(smallest.symptom);
         if self.minimize && recurs {
             smallest = reduction.reduce(&smallest, &mut |event| events.push(event.clone()))?;
         }
