@@ -1,4 +1,8 @@
-use std::{collections::BTreeMap, fmt, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +46,20 @@ pub struct CaseRecord {
     pub waits: bool,
     /// Multiply-accumulates of one run; 0 if the graph's shapes are not known.
     pub macs: u64,
+}
+
+impl CaseRecord {
+    /// Takes back that the case shows `findings`, which are gone: it was not investigated then.
+    pub fn take_back(&mut self, findings: &BTreeSet<String>) {
+        if !self.findings.iter().any(|name| findings.contains(name)) {
+            return;
+        }
+        self.findings.retain(|name| !findings.contains(name));
+        self.masks.retain(|mask| !findings.contains(&mask.finding));
+        self.reduced.retain(|reduced| !findings.contains(&reduced.finding));
+        let diverging = self.variants.iter().filter(|record| !record.verdict.divergences().is_empty());
+        self.open = diverging.map(|record| record.variant.clone()).collect();
+    }
 }
 
 /// A finding that a case shows *masked*: the case does not look like it, and it, or one like it, was reduced to what the finding shows.

@@ -18,9 +18,7 @@ pub fn check_findings<'a>(
         None => return Ok(()),
     };
     let stored = names_in(run_directory)?;
-    let is_redone =
-        |name: &str| run.resumed.iter().any(|again| again.unfinished.iter().any(|one| one == name));
-    let absent = named.into_iter().filter(|name| !stored.contains(*name) && !is_redone(name)).collect();
+    let absent = named.into_iter().filter(|name| !stored.contains(*name)).collect();
     let lost = without_known(absent, known);
     let Some(first) = lost.first() else { return Ok(()) };
     let others = match lost.len() - 1 {
@@ -28,6 +26,16 @@ pub fn check_findings<'a>(
         others => format!(" and {others} more"),
     };
     Err(StoreError::LostFindings { run: run_directory.to_owned(), findings: format!("{first}{others}") })
+}
+
+/// The findings that a resumed run removed because they were unfinished, and has not made again.
+pub fn removed_findings(run_directory: &Path, run: &RunInfo) -> Result<BTreeSet<String>, StoreError> {
+    let mut removed: BTreeSet<_> = run.resumed.iter().flat_map(|again| &again.unfinished).cloned().collect();
+    if !removed.is_empty() {
+        let stored = names_in(run_directory)?;
+        removed.retain(|name| !stored.contains(name));
+    }
+    Ok(removed)
 }
 
 /// The names of the findings of a run: those of their folders, and those by which they call themselves.

@@ -147,12 +147,7 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         recognized: Vec::new(),
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),
-        // what they made again is not lost
-        resumed: runs()
-            .flat_map(|run| &run.resumed)
-            .filter(|one| !one.unfinished.is_empty())
-            .cloned()
-            .collect(),
+        resumed: Vec::new(),
         jobs: runs().fold(0, |jobs, run| jobs.saturating_add(run.jobs)),
         started: runs().map(|run| run.started).min()?,
         ..runs().next()?.clone()
@@ -221,17 +216,6 @@ mod tests {
         write(&damaged.path().join("journal.jsonl"), b"").unwrap();
         merge(&folders, &out, &|_, _| false).unwrap();
         assert!(out.join("run.json").is_file());
-    }
-
-    #[test]
-    fn merged_run_keeps_what_its_shards_made_again() {
-        let (shard, parent) = (run_of((0, 1)), tempfile::tempdir().unwrap());
-        let resumed = r#""resumed": [{"started": 1, "cases": 1, "budget": {"seconds": 1}, "unfinished": ["a"]}], "started""#;
-        fs::write(shard.path().join("run.json"), run_text(&shard).replacen("\"started\"", resumed, 1))
-            .unwrap();
-        let out = parent.path().join("merged");
-        merge(&[shard.path().to_owned()], &out, &|_, _| false).unwrap();
-        assert_eq!(read_run(&out).unwrap().resumed[0].unfinished, ["a"]);
     }
 
     fn run_text(run: &tempfile::TempDir) -> String {

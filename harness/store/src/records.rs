@@ -1,7 +1,7 @@
 //! The *records* of a run directory, read one at a time to report, merge or resume the run.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{BufReader, ErrorKind, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -13,6 +13,7 @@ use twinfer_case::{CaseHash, CaseRecord, Distribution, RunInfo, Shard, open_file
 use crate::{
     StoreError,
     lines::{LineHead, Lines, Position},
+    lost_findings::removed_findings,
     names::{JOURNAL, REVISITED},
     seen_cases::SeenCases,
 };
@@ -21,13 +22,15 @@ use crate::{
 /// memory at a time, beside the place of every line.
 ///
 /// Every line is verified before the first case is read: it follows the lines before it, its case belongs to the run, and no case
-/// is there twice. What a killed campaign did not write completely is ignored.
+/// is there twice. What a killed campaign did not write completely is ignored, and cases of a finding that a resumed campaign removed to
+/// make it again are open until it has.
 pub struct Records {
     places: vec::IntoIter<Place>,
     journal: RecordFile,
     /// The cases that were decided again; `None` if none were.
     revisited: Option<RecordFile>,
     seen: SeenCases,
+    removed: BTreeSet<String>,
 }
 
 /// A file of records, all of whose lines are verified.
@@ -93,7 +96,8 @@ impl Records {
         }
         places.sort_unstable_by_key(|place| place.index);
         let journal = RecordFile::of(lines)?;
-        Ok(Self { places: places.into_iter(), journal, revisited, seen })
+        let removed = removed_findings(run_directory, run)?;
+        Ok(Self { places: places.into_iter(), journal, revisited, seen, removed })
     }
 
     /// Where the last line of the journal ends.
@@ -113,7 +117,9 @@ impl Records {
 
     fn read(&mut self, Place { index, is_revisited, line }: &Place) -> Result<CaseRecord, StoreError> {
         let file = self.revisited.as_mut().filter(|_| *is_revisited).unwrap_or(&mut self.journal);
-        Ok(CaseRecord { index: *index, ..file.read(*line)? })
+        let mut record = CaseRecord { index: *index, ..file.read(*line)? };
+        record.take_back(&self.removed);
+        Ok(record)
     }
 }
 

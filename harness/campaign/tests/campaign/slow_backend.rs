@@ -10,11 +10,12 @@ use std::{
 
 use twinfer_campaign::{Campaign, CaseSource};
 use twinfer_case::{
-    BackendError, Budget, Case, CaseRecord, Distribution, Event, Kind, Outcome, TrustedVariant, Verdict,
+    BackendError, Budget, Case, CaseRecord, Distribution, Event, Finding, Kind, Outcome, TrustedVariant,
+    Verdict,
 };
 use twinfer_generators::Family;
 use twinfer_onnx::{Node, Op};
-use twinfer_store::{Records, RunDirectory, Start};
+use twinfer_store::{RunDirectory, Start, replay_events};
 
 use crate::{
     actor::{
@@ -48,19 +49,13 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     assert!(found > 0, "no divergence was triaged in time");
 
     let findings = outcome.findings();
-    let unfinished: BTreeSet<_> = findings
-        .iter()
-        .filter(|finding| finding.is_unfinished())
-        .map(|finding| finding.signature.slug())
-        .collect();
+    let unfinished = names_of_unfinished(&findings);
     let is_unsettled = |record: &CaseRecord| {
         !record.open.is_empty() || record.findings.iter().any(|slug| unfinished.contains(slug))
     };
 
-    let run = campaign.run_info();
-    let records = || Records::open(&outcome.out, &run).unwrap().map(Result::unwrap).collect::<Vec<_>>();
     let path = outcome.out.join("journal.jsonl");
-    let (before, text) = (records(), fs::read(&path).unwrap());
+    let (before, text) = (outcome.journal(), fs::read(&path).unwrap());
     campaign.start = Start::Resumed;
     // only a time limit needs a slow backend
     fs::write(campaign.shared(QUICK), "").unwrap();
@@ -70,7 +65,7 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     let missing = reached - before.len() as u64;
     campaign.options.budget = Budget::Cases(reached);
     let resumed = campaign.run();
-    let after = records();
+    let after = resumed.journal();
     assert_eq!((resumed.summary.cases, resumed.summary.open), (reached, 0));
     let revisited = before.iter().filter(|record| is_unsettled(record)).count() as u64;
     assert_eq!(resumed.summary.now(), revisited + missing);
@@ -96,6 +91,11 @@ fn cases_left_untriaged_at_the_time_limit_resume_first() {
     assert_eq!((again.summary.cases, again.summary.open), (reached, 0));
     assert_eq!(again.summary.findings.len(), resumed.summary.findings.len());
     assert!(!again.events.iter().any(|event| matches!(event, Event::CaseFinished { .. })));
+}
+
+fn names_of_unfinished(findings: &[Finding]) -> BTreeSet<String> {
+    let unfinished = findings.iter().filter(|finding| finding.is_unfinished());
+    unfinished.map(|finding| finding.signature.slug()).collect()
 }
 
 /// A campaign of two minutes at most against an actor in a role in which an investigation hangs for much longer, beside others.
@@ -158,6 +158,33 @@ fn reduced_case_is_confirmed_while_an_earlier_case_is_investigated() {
     Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
     assert!(investigated.len() > 2, "{investigated:?}");
     assert!(!decided.contains(&0), "{decided:?}");
+}
+
+/// What was under investigation at the time limit was not investigated, and shows nothing known, if the resumed campaign has no time for it either.
+#[test]
+fn what_is_left_unfinished_twice_is_not_investigated() {
+    let mut campaign = with_hanging_investigations(Role::HangsOnRepeatOrMisshapes);
+    campaign.options.budget = Budget::Seconds(4);
+    let outcome = campaign.run();
+    let unfinished = names_of_unfinished(&outcome.findings());
+    let shows_one = |record: &CaseRecord| record.findings.iter().any(|slug| unfinished.contains(slug));
+    let cases = outcome.journal().into_iter().filter(shows_one).count() as u64;
+    assert!(cases > 0);
+    campaign.start = Start::Resumed;
+    campaign.options.stop.store(true, Ordering::Relaxed);
+    let resumed = campaign.run();
+    assert_eq!(resumed.summary.cases, outcome.summary.cases);
+    assert_eq!(resumed.summary.open, outcome.summary.open + cases);
+    assert!(resumed.summary.findings.iter().all(|count| !unfinished.contains(&count.slug)));
+    let mut stored = None;
+    let sink: &mut dyn FnMut(&Event) = &mut |event| {
+        if let Event::CampaignFinished { summary, .. } = event {
+            stored = Some(summary.clone());
+        }
+    };
+    replay_events(&resumed.out, sink).unwrap();
+    let stored = stored.unwrap();
+    assert_eq!((stored.open, stored.findings), (resumed.summary.open, resumed.summary.findings));
 }
 
 /// With a budget of time, what one backend shows does not wait until it is known what another one shows on the same case.

@@ -56,16 +56,18 @@ impl<'a> EarlierCases<'a> {
     }
 
     /// Adds the next case of the journal.
-    pub fn add(&mut self, record: CaseRecord) {
+    pub fn add(&mut self, mut record: CaseRecord) {
         self.summary.record(&record);
         let is_early = self.early_from.is_some_and(|from| from < record.index);
         // every finding is looked at: the first case that shows it counts
-        let leads_again = record.findings.iter().filter(|slug| self.leads_again(slug)).count() > 0;
-        if (record.waits || leads_again) && self.early_from.is_some() {
+        let again: BTreeSet<_> =
+            record.findings.iter().filter(|slug| self.leads_again(slug)).cloned().collect();
+        record.take_back(&again);
+        if (record.waits || !again.is_empty()) && self.early_from.is_some() {
             // all cases behind this one
             self.early_from = Some(0);
         }
-        let is_decided = record.open.is_empty() && !leads_again;
+        let is_decided = record.open.is_empty() && again.is_empty();
         if is_decided && (record.findings.is_empty() || !is_early) {
             self.settled.record(&record);
             self.reduced.extend(record.reduced);
