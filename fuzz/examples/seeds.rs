@@ -231,6 +231,8 @@ fn runs() -> Done {
         machine: Machine { os: "linux".to_owned(), arch: "x86_64".to_owned(), cores: 2 },
         workforce: Vec::new(),
         processor: None,
+        seconds: None,
+        workers_lost: None,
         recognized: Vec::new(),
         end: Some(RunEnd::Complete),
         started: 1_790_000_000,

@@ -92,7 +92,7 @@ pub(crate) fn sentence(report: &Report) -> String {
     };
     let cases = counted(summary.cases, "case", "cases");
     let speed = match summary.seconds {
-        // a run that is read from disk has no elapsed time
+        // a stored run that does not say it
         0.0 => String::new(),
         seconds => {
             let now = summary.now();

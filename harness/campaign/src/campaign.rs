@@ -126,12 +126,13 @@ impl Campaign {
         let (summary, end) = match ended.map_err(|error| self.no_device_left(error)) {
             Ok(ended) => ended,
             Err(error) => {
+                let failed = RunEnd::Failed(error.to_string());
                 // the error counts, not that the disk may be full
-                let _ = record_end(directory, workforce, Some(processor), RunEnd::Failed(error.to_string()));
+                let _ = record_end(directory, (failed, None), (workforce, Some(processor)));
                 return Err(error);
             }
         };
-        record_end(directory, workforce, Some(processor), end.clone())?;
+        record_end(directory, (end.clone(), Some(&summary)), (workforce, Some(processor)))?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -326,6 +327,8 @@ impl Campaign {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
+            seconds: None,
+            workers_lost: None,
             recognized: Vec::new(),
             end: None,
             started: now(),

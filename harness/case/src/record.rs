@@ -217,6 +217,13 @@ pub struct RunInfo {
     /// that golden does not support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
+    /// The wall time of the campaign in seconds, from the first case to the last verdict of each time it ran; `None` until it ends, if it was ever killed
+    /// or failed, and in runs that were merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Worker processes that ended unexpectedly and were replaced; `None` where [`seconds`](Self::seconds) is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers_lost: Option<u64>,
     /// The findings that turned out to be known ones in the end, by folder name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recognized: Vec<String>,

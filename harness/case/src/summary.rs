@@ -14,7 +14,7 @@ pub struct Summary {
     pub cases: u64,
     /// Cases on which every variant was compared, each at the deepest stage that its backend reaches.
     pub compared: u64,
-    /// Wall time from the first case to the last verdict, in seconds; zero if the summary is that of a stored run, which does not say.
+    /// Wall time from the first case to the last verdict, in seconds; zero if the summary is that of a stored run which does not say.
     pub seconds: f64,
     /// Cases that ran before the campaign was resumed; [`seconds`](Self::seconds) does not include them.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -31,7 +31,7 @@ pub struct Summary {
     pub open: u64,
     /// Findings that were not known before this campaign.
     pub new_findings: u64,
-    /// Worker processes that ended unexpectedly and were replaced; zero if the summary is that of a stored run, which does not say.
+    /// Worker processes that ended unexpectedly and were replaced; zero if the summary is that of a stored run which does not say.
     pub workers_lost: u64,
 }
 

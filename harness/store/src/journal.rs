@@ -143,7 +143,18 @@ impl Journal {
         let mut resumed = earlier.resumed.clone();
         let (started, budget) = (run.started, run.budget);
         resumed.push(Continuation { started, cases: summary.cases, budget, unfinished });
-        let run = RunInfo { budget: run.budget, resumed, processor: None, end: None, ..earlier };
+        // what a campaign took that was killed is not known
+        let (seconds, workers_lost) =
+            earlier.end.as_ref().map_or((None, None), |_| (earlier.seconds, earlier.workers_lost));
+        let run = RunInfo {
+            budget: run.budget,
+            resumed,
+            processor: None,
+            seconds,
+            workers_lost,
+            end: None,
+            ..earlier
+        };
         let mut journal = Self::new(directory, run.clone(), records.end().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {

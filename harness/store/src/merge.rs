@@ -144,6 +144,8 @@ fn whole(parts: &[Part]) -> Option<RunInfo> {
         shard: Shard::WHOLE,
         workforce: Vec::new(),
         processor: None,
+        seconds: None,
+        workers_lost: None,
         recognized: Vec::new(),
         end: None,
         merged: runs().map(|run| run.id.clone()).filter(|id| !id.is_empty()).collect(),

@@ -11,7 +11,11 @@ use crate::{
 /// [`Records`]. A campaign that was killed has no [`Event::CampaignFinished`].
 pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Result<(), StoreError> {
     let run = read_run(run_directory)?;
-    let mut summary = Summary::new(&run.variants);
+    let mut summary = Summary {
+        seconds: run.seconds.unwrap_or_default(),
+        workers_lost: run.workers_lost.unwrap_or_default(),
+        ..Summary::new(&run.variants)
+    };
     // a run of an earlier format does not say how it ended
     let end = run.end.clone().or((run.format < FIRST_WITH_END).then_some(RunEnd::Complete));
     let records = Records::open(run_directory, &run)?;

@@ -3,12 +3,15 @@
 use std::{
     hash::{BuildHasher, RandomState},
     num::NonZero,
+    ops::Add,
     path::Path,
     thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use twinfer_case::{JOURNAL_FORMAT, Machine, ProcessorUse, RunEnd, RunInfo, Workforce, check_format};
+use twinfer_case::{
+    JOURNAL_FORMAT, Machine, ProcessorUse, RunEnd, RunInfo, Summary, Workforce, check_format,
+};
 
 use crate::{
     RunDirectory, StoreError,
@@ -16,16 +19,24 @@ use crate::{
     names::RUN,
 };
 
-/// Adds to the run in `directory` how it ended, and the number of workers that each variant had.
+/// Adds to the run in `directory` how it ended, what it came to since it was started or resumed, unless it failed, the number of workers that each variant
+/// had, and their processor time.
 pub fn record_end(
     directory: &RunDirectory,
-    workforce: Vec<Workforce>,
-    processor: Option<ProcessorUse>,
-    end: RunEnd,
+    (end, summary): (RunEnd, Option<&Summary>),
+    (workforce, processor): (Vec<Workforce>, Option<ProcessorUse>),
 ) -> Result<(), StoreError> {
     let path = directory.path().join(RUN);
     let run: RunInfo = read_json(&path)?;
-    write_json_durably(&*directory.disk(), &path, &RunInfo { workforce, processor, end: Some(end), ..run })
+    let is_first = run.resumed.is_empty();
+    let seconds = total(run.seconds.or(is_first.then_some(0.0)), summary.map(|now| now.seconds));
+    let workers_lost = total(run.workers_lost.or(is_first.then_some(0)), summary.map(|now| now.workers_lost));
+    let ended = RunInfo { workforce, processor, seconds, workers_lost, end: Some(end), ..run };
+    write_json_durably(&*directory.disk(), &path, &ended)
+}
+
+fn total<T: Add<Output = T>>(before: Option<T>, now: Option<T>) -> Option<T> {
+    Some(before? + now?)
 }
 
 /// Adds to the run in `directory` which of its findings turned out to be known ones.

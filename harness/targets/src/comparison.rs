@@ -79,7 +79,7 @@ impl Targets {
         journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
-        record_end(directory, Vec::new(), None, end.clone())?;
+        record_end(directory, (end.clone(), Some(&summary)), (Vec::new(), None))?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -204,6 +204,8 @@ impl Targets {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
+            seconds: None,
+            workers_lost: None,
             recognized: Vec::new(),
             end: None,
             started: now(),

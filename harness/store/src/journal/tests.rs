@@ -1,9 +1,9 @@
 use std::{io, path::Path};
 
-use twinfer_case::{Description, Shard, Stage, VariantInfo};
+use twinfer_case::{Description, RunEnd, Shard, Stage, VariantInfo};
 
 use super::*;
-use crate::check_findings;
+use crate::{check_findings, record_end};
 
 fn run() -> RunInfo {
     named("one")
@@ -293,6 +293,32 @@ fn first_case_of_a_lost_finding_is_open() {
     let checked = RunInfo { checked: Some("model.onnx".to_owned()), ..resumed.run.clone() };
     let lost = check_findings((out.path(), &checked), ["a"]);
     assert!(matches!(lost, Err(StoreError::LostFindings { .. })));
+}
+
+#[test]
+fn time_of_a_run_is_that_of_all_its_parts() {
+    let out = tempfile::tempdir().unwrap();
+    let end = |summary: Option<&Summary>| {
+        let directory = RunDirectory::resume(out.path()).unwrap();
+        record_end(&directory, (RunEnd::Interrupted, summary), (Vec::new(), None)).unwrap();
+        let run = read_run(out.path()).unwrap();
+        (run.seconds, run.workers_lost)
+    };
+    let part = Summary { seconds: 1.5, workers_lost: 2, ..Summary::default() };
+    drop(begin(out.path()));
+    assert_eq!(end(Some(&part)), (Some(1.5), Some(2)));
+    drop(resume(out.path()).unwrap());
+    assert_eq!(end(Some(&part)), (Some(3.0), Some(4)));
+    // one is killed
+    drop(resume(out.path()).unwrap());
+    drop(resume(out.path()).unwrap());
+    assert_eq!(end(Some(&part)), (None, None));
+    // the only one fails
+    let out = tempfile::tempdir().unwrap();
+    drop(begin(out.path()));
+    let directory = RunDirectory::resume(out.path()).unwrap();
+    record_end(&directory, (RunEnd::Failed("no disk".to_owned()), None), (Vec::new(), None)).unwrap();
+    assert_eq!(read_run(out.path()).unwrap().seconds, None);
 }
 
 #[test]
