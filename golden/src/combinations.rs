@@ -120,6 +120,13 @@ impl Combination {
         mutant.both_ways() == Some(both)
     }
 
+    /// The names of the two combinations that make its mistake in one direction each; `None` if it has no directions.
+    pub fn directions(&self) -> Option<[&'static str; 2]> {
+        let &[both] = self.mutants else { return None };
+        let mut one_way = Mutant::ALL.iter().filter(|mutant| mutant.both_ways() == Some(both));
+        Some([one_way.next()?.name(), one_way.next()?.name()])
+    }
+
     /// Whether both make one mistake, one of them in DequantizeLinear alone, so that a graph without QuantizeLinear does not tell them apart.
     pub fn differs_in_quantizers_from(&self, other: &Self) -> bool {
         let (&[one], &[two]) = (self.mutants, other.mutants) else { return false };
@@ -168,6 +175,8 @@ mod tests {
         let listed = |name: &str| Combination::from_name(name).expect("it is listed");
         let (upper, both) = (listed("same-upper-as-lower"), listed("same-swapped"));
         assert!(upper.is_part_of(&both) && upper.is_one_way_of(&both));
+        assert_eq!(both.directions(), Some(["same-upper-as-lower", "same-lower-as-upper"]));
+        assert_eq!(upper.directions(), None);
         assert!(!both.is_part_of(&upper) && !upper.is_part_of(&listed("scale-on-other-axis")));
         assert!(!listed("weights-unquantized").is_one_way_of(&listed("unquantized")), "two mistakes");
         let (alone, both) = (listed("dequantized-along-axis-0"), listed("scale-along-axis-0"));

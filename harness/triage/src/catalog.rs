@@ -85,7 +85,7 @@ impl Catalog {
             if is_alike { entry.identity.explanations() } else { Vec::new() }
         };
         let known: Vec<_> = self.entries.iter().flat_map(explanations).collect();
-        let parts = known_parts(&identity.edits, &known)?;
+        let parts = known_parts(&identity.explanations(), &known)?;
         self.entries.iter().position(|entry| explanations(entry).iter().any(|name| parts.contains(name)))
     }
 
@@ -292,6 +292,18 @@ mod tests {
         catalog.add(explained("pads-swapped"));
         assert_eq!(catalog.find(&both), Some(1));
         assert_eq!(catalog.find(&unexplained), None);
+    }
+
+    #[test]
+    fn both_directions_of_a_known_mistake_are_no_finding() {
+        let explained = |mutants: &[&str]| identity(Cause::Diagnosis(names(mutants)), &["Conv"]);
+        let both = explained(&["dequantized-on-other-axis"]);
+        let mut catalog = Catalog::default();
+        catalog.add(Arc::new(explained(&["scale-along-axis-1", "dequantized-along-axis-1"])));
+        assert_eq!(catalog.find(&both), None, "the other direction is not known");
+        catalog.add(Arc::new(explained(&["scale-along-axis-0", "dequantized-along-axis-0"])));
+        assert_eq!(catalog.find(&both), Some(0));
+        assert_eq!(catalog.find(&explained(&["dequantized-on-other-axis", "truncated"])), None);
     }
 
     #[test]

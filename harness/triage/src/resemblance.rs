@@ -6,9 +6,12 @@ use twinfer_golden::{Combination, Hypothesis};
 use crate::symptom::are_of_values;
 
 /// The names of the two mistakes that the first of these explanations is made of, if each explanation is made of two that are `known` as
-/// explanations of others: another alternative may be a mistake that is not.
+/// explanations of others: another alternative may be a mistake that is not. The two may be directions of one mistake.
 pub fn known_parts(explanations: &[String], known: &[String]) -> Option<[String; 2]> {
-    let parts = |name: &String| Some(Hypothesis::from_name(name)?.parts()?.map(|part| part.to_string()));
+    let directions =
+        |name: &String| Combination::from_name(name)?.directions().map(|one| one.map(str::to_owned));
+    let composed = |name: &String| Some(Hypothesis::from_name(name)?.parts()?.map(|part| part.to_string()));
+    let parts = |name: &String| directions(name).or_else(|| composed(name));
     let is_known =
         |name: &String| parts(name).is_some_and(|parts| parts.iter().all(|part| known.contains(part)));
     explanations.first().filter(|_| explanations.iter().all(is_known)).and_then(parts)
