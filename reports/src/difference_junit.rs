@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 use twinfer_case::FindingCount;
 
-use crate::{Changed, Difference, difference::described, junit::text, numbers::counted, uncompared};
+use crate::{
+    Changed, Difference, Renamed, junit::text, numbers::counted, run_findings::described, uncompared,
+};
 
 /// The class of the tests, which tells them from those of a campaign.
 const CLASS: &str = "diff";
@@ -15,6 +17,9 @@ pub fn render(difference: &Difference) -> String {
     suite.add_test_case(compared(difference));
     suite.add_test_cases(difference.new.iter().map(|new| failed(new, "new in the later run")));
     suite.add_test_cases(difference.changed.iter().map(changed));
+    let [renamed_now, renamed_then] = &difference.renamed;
+    suite.add_test_cases(renamed_now.iter().map(|one| renamed(one, ["earlier", "later"])));
+    suite.add_test_cases(renamed_then.iter().map(|one| renamed(one, ["later", "earlier"])));
     suite.add_test_cases(
         difference.gone.iter().map(|gone| TestCase::new(&*gone.slug, TestCaseStatus::success())),
     );
@@ -65,6 +70,13 @@ fn failed(finding: &FindingCount, message: &str) -> TestCase {
 fn changed(Changed { was, is }: &Changed) -> TestCase {
     let is: Vec<_> = is.iter().map(described).collect();
     skipped(was, &format!("its cases now show {}", is.join(", ")))
+}
+
+/// A finding that has another name in the other run is no other one.
+fn renamed(renamed: &Renamed, runs: [&str; 2]) -> TestCase {
+    let mut test = TestCase::new(&*renamed.finding.slug, TestCaseStatus::success());
+    test.set_system_out(renamed.described(runs));
+    test
 }
 
 fn skipped(finding: &FindingCount, message: &str) -> TestCase {

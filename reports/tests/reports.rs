@@ -14,9 +14,9 @@ use std::{
 };
 
 use twinfer_case::{
-    BlindSegment, Blindness, Budget, Cause, Culprit, Event, Finding, FindingCount, Kind, NamedNode,
-    NotJudged, Note, OpenPlace, ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, Stage,
-    StartingWorkers, Summary, VariantRecord, Verdict,
+    BlindSegment, Blindness, Budget, Cause, Culprit, Event, Finding, FindingCount, Guise, Kind, Mask,
+    NamedNode, NotJudged, Note, OpenPlace, ReducedCase, ReproducingMutant, RunEnd, SegmentCounts, Shown,
+    Signature, Stage, StartingWorkers, Summary, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
@@ -460,6 +460,63 @@ fn with_first(first: &Finding) -> RunFindings {
     findings
 }
 
+/// The difference between two runs no two findings of which have one mistake.
+fn between(then: &RunFindings, now: &RunFindings) -> Difference {
+    Difference::between(("then", then), ("now", now), &|_, _| false)
+}
+
+#[test]
+fn finding_whose_cases_show_the_same_mistake_by_another_name_is_neither_new_nor_gone() {
+    let [one, mut other] = [(); 2].map(|()| fixture::findings().remove(0));
+    other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
+    let (then, now) = (with_first(&one), with_first(&other));
+    let apart = between(&then, &now);
+    assert_eq!((apart.changed.len(), apart.new.len()), (1, 1), "{apart:?}");
+    let difference = Difference::between(("then", &then), ("now", &now), &|_, _| true);
+    assert!(difference.changed.is_empty() && difference.new.is_empty(), "{difference:?}");
+    let (one, other) = (one.signature.slug(), other.signature.slug());
+    let text = difference.render(Format::Terminal).unwrap();
+    assert!(text.contains("same stable findings in both runs, some by other names\n"), "{text}");
+    let [now, then] = [["earlier", "later"], ["later", "earlier"]];
+    for (of, in_other, name, called) in [(now[0], now[1], &one, &other), (then[0], then[1], &other, &one)] {
+        let line =
+            format!("renamed  in the {of} run: {name} (1 case), in the {in_other} one {called} (1 case)");
+        assert!(text.contains(&line), "{text}");
+    }
+    let xml = difference.render(Format::Junit).unwrap();
+    assert!(!xml.contains("<failure"), "{xml}");
+}
+
+#[test]
+fn finding_whose_cases_the_other_run_counted_by_their_looks_is_open() {
+    let one = fixture::findings().remove(0);
+    let mut other = one.clone();
+    other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
+    let guessed = |reduced: Vec<ReducedCase>| {
+        let mut findings = RunFindings::default();
+        for event in fixture::events() {
+            match event {
+                Event::CaseFinished { mut record } => {
+                    record.findings = vec![other.signature.slug()];
+                    record.masks = vec![Mask { finding: other.signature.slug(), guise: Guise::default() }];
+                    record.reduced.clone_from(&reduced);
+                    findings.on_event(&Event::CaseFinished { record });
+                }
+                Event::FindingRecorded { .. } => {}
+                event => findings.on_event(&event),
+            }
+        }
+        findings
+    };
+    let names = |findings: &[FindingCount]| findings.iter().any(|found| found.slug == one.signature.slug());
+    let difference = between(&with_first(&one), &guessed(Vec::new()));
+    assert!(names(&difference.open[0]) && difference.changed.is_empty(), "{difference:?}");
+    let minimal = "0".repeat(64).parse().unwrap();
+    let investigated = guessed(vec![ReducedCase { finding: other.signature.slug(), minimal }]);
+    let difference = between(&with_first(&one), &investigated);
+    assert!(!names(&difference.open[0]) && difference.changed.len() == 1, "{difference:?}");
+}
+
 #[test]
 fn finding_whose_cases_vary_in_the_other_run_varies() {
     let [stable, mut unstable, mut other] = [(); 3].map(|()| fixture::findings().remove(0));
@@ -467,9 +524,7 @@ fn finding_whose_cases_vary_in_the_other_run_varies() {
     unstable.signature = Signature::unstable(stable.signature.backend.clone(), classes);
     unstable.kind = Kind::Unstable;
     other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
-    let between = |one: &Finding, two: &Finding| {
-        Difference::between(("then", &with_first(one)), ("now", &with_first(two)))
-    };
+    let between = |one: &Finding, two: &Finding| between(&with_first(one), &with_first(two));
     let slug = stable.signature.slug();
     let varies = |difference: &Difference| difference.varying[0].iter().any(|one| one.slug == slug);
     let varying = between(&stable, &unstable);
@@ -488,11 +543,11 @@ fn finding_that_an_earlier_version_called_otherwise_is_the_same() {
     earlier.signature = later.signature.clone();
     later.signature = later.signature.with_condition(Some("dims == 2"));
     assert_ne!(earlier.signature.slug(), later.signature.slug());
-    let difference = Difference::between(("then", &with_first(&earlier)), ("now", &with_first(&later)));
+    let difference = between(&with_first(&earlier), &with_first(&later));
     assert!(difference.new.is_empty() && difference.gone.is_empty(), "{difference:?}");
     assert!(difference.changed.is_empty(), "{difference:?}");
     later.signature = earlier.signature.clone().with_condition(Some("dims == 3"));
-    let difference = Difference::between(("then", &with_first(&earlier)), ("now", &with_first(&later)));
+    let difference = between(&with_first(&earlier), &with_first(&later));
     assert_eq!(difference.changed.len(), 1, "{difference:?}");
 }
 
@@ -514,7 +569,7 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
         }
     }
     let of_rtx = fixture::findings().remove(0);
-    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let difference = between(&with_first(&of_rtx), &without);
     let slug = of_rtx.signature.slug();
     let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == slug);
     assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
@@ -539,7 +594,7 @@ fn finding_whose_cases_the_other_run_left_out_is_not_gone() {
         }
     }
     let of_rtx = fixture::findings().remove(0);
-    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let difference = between(&with_first(&of_rtx), &without);
     let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == of_rtx.signature.slug());
     assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
 }
@@ -560,7 +615,7 @@ fn finding_whose_cases_the_other_run_did_not_investigate_is_open() {
     }
     let of_rtx = fixture::findings().remove(0);
     let slug = of_rtx.signature.slug();
-    let difference = Difference::between(("then", &with_first(&of_rtx)), ("now", &without));
+    let difference = between(&with_first(&of_rtx), &without);
     let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == slug);
     assert!(names(&difference.open[0]) && !names(&difference.untried[0]), "{difference:?}");
     assert!(!names(&difference.gone), "{difference:?}");
@@ -580,9 +635,7 @@ fn runs_of_two_seeds_without_a_common_case_name_the_seeds() {
         }
         findings
     };
-    let text = |one: &RunFindings, other: &RunFindings| {
-        Difference::between(("then", one), ("now", other)).render(Format::Terminal).unwrap()
-    };
+    let text = |one: &RunFindings, other: &RunFindings| between(one, other).render(Format::Terminal).unwrap();
     let [one, other] = [run(5), run(6)];
     let differ = text(&one, &other);
     assert!(differ.contains("no case is in both runs: their seeds are 5 and 6"), "{differ}");
@@ -767,7 +820,7 @@ fn junit_of_a_difference_fails_for_what_is_new() {
         }
     }
     let test = |one: &RunFindings, two: &RunFindings, slug: &str| {
-        let xml = Difference::between(("then", one), ("now", two)).render(Format::Junit).unwrap();
+        let xml = between(one, two).render(Format::Junit).unwrap();
         let start = xml.find(&format!("<testcase name=\"{slug}\"")).unwrap_or_else(|| panic!("{xml}"));
         xml[start..].lines().nth(1).unwrap().trim().to_owned()
     };

@@ -96,7 +96,7 @@ pub use recognition::{Difference, Place, Places, Recognition, Recognized, is_kno
 pub use recurrence::{Recurrence, Repeat, classify};
 pub use reduction::{Reduction, confirm_smaller};
 pub use repeats::{Repeater, Repeats};
-pub use resemblance::may_be_same_finding;
+pub use resemblance::{may_be_same_finding, may_share_mistake};
 pub use scrutiny::{Scrutiny, Triageable, Whole};
 pub use study::{Experiments, Study, is_shown_by_others};
 pub use suspect::{CaseSource, Origin, Suspect, SuspectId};

@@ -1,6 +1,8 @@
 //! How signatures, and the explanations in them, *resemble* each other.
 
-use twinfer_case::{Cause, Signature};
+use std::slice;
+
+use twinfer_case::{Cause, Finding, Signature};
 use twinfer_golden::{Combination, Hypothesis};
 
 use crate::symptom::are_of_values;
@@ -58,6 +60,18 @@ pub fn may_repeat_on_rung(lower: &Signature, upper: &Signature) -> bool {
         (Cause::Graph(_), Cause::Diagnosis(_)) | (Cause::Diagnosis(_), Cause::Graph(_))
     );
     may_be_same_finding(lower, upper) || is_alike(lower, upper) && is_explained_once
+}
+
+/// Whether the same mistake may explain both findings: they have an explanation in common, or one has a direction of a mistake of the other.
+pub fn may_share_mistake(one: &Finding, other: &Finding) -> bool {
+    let explanations = |finding: &Finding| -> Vec<_> {
+        finding.diagnosis.iter().filter(|name| !finding.refuted.contains(name)).cloned().collect()
+    };
+    let (ours, theirs) = (explanations(one), explanations(other));
+    let is_among = |name: &String, others: &[String]| are_among(slice::from_ref(name), others);
+    is_alike(&one.current_signature(), &other.current_signature())
+        && (ours.iter().any(|name| is_among(name, &theirs))
+            || theirs.iter().any(|name| is_among(name, &ours)))
 }
 
 /// Whether two signatures differ at most in their causes.
