@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use twinfer_case::{BackendName, Circumstance, Divergence, EncodedCase, Kind, Stage, Variant, VariantInfo};
+use twinfer_case::{
+    BackendName, Circumstance, Divergence, EncodedCase, Finding, Kind, Stage, Variant, VariantInfo,
+};
 use twinfer_checks::{Evaluated, Oracle};
 use twinfer_workers::TriageWorkers;
 
@@ -244,7 +246,13 @@ impl<'a> Investigator<'a> {
             match self.confirm_reduced(&repeater, suspect, &original, reduced)? {
                 Confirmation::NotRecurring => {}
                 Confirmation::Canceled => return Ok(None),
-                Confirmation::Recurring(confirmed) => return Ok(Some(*confirmed)),
+                Confirmation::Recurring(confirmed) => {
+                    return if has_drifted(reduced, &confirmed) {
+                        self.confirm_steady(&repeater, suspect, original, reduced, *confirmed)
+                    } else {
+                        Ok(Some(*confirmed))
+                    };
+                }
             }
         }
         self.confirm_original(&repeater, suspect, &original, reduced)
@@ -278,6 +286,22 @@ impl<'a> Investigator<'a> {
         Ok(Confirmation::Recurring(Box::new(
             confirmed.reduced_to(reduced).studied_as(reduced).repeated(&repeats),
         )))
+    }
+
+    /// Confirms `original` if it is steady, where the `smaller` case to which it was reduced is not; that one otherwise. `None` if the investigation
+    /// was canceled.
+    fn confirm_steady(
+        self,
+        repeater: &Repeater<'_>,
+        suspect: &Suspect,
+        mut original: DivergingCase,
+        reduced: &Reduced,
+        smaller: Confirmed,
+    ) -> Result<Option<Confirmed>, TriageError> {
+        original.symptom = original.symptom.without(reduced.smallest.symptom.refuted());
+        let whole = self.confirm_original(repeater, suspect, &original, reduced)?;
+        let is_steady = |finding: &Finding| !finding.kind.varies() && !finding.diagnosis.is_empty();
+        Ok(whole.map(|whole| if whole.recurs && is_steady(&whole.finding) { whole } else { smaller }))
     }
 
     /// `diverging` as what its repeats show it to be, and its runs apart.
@@ -399,6 +423,11 @@ impl<'a> Investigator<'a> {
             None => Recurred::Never,
         })
     }
+}
+
+/// Whether the reduction of a case that mutants explain ended at one that varies, which may be due to another bug.
+fn has_drifted(reduced: &Reduced, confirmed: &Confirmed) -> bool {
+    confirmed.finding.kind.varies() && !reduced.smallest.symptom.diagnosis().is_empty()
 }
 
 /// The `smaller` case to which `original` was reduced, as it ran `fresh`, if it shows the symptom there. A parser may name another condition than to

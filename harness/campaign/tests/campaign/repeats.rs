@@ -1,13 +1,15 @@
 //! Cases that become findings are repeated.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use twinfer_case::{Circumstance, Ending, Finding, Kind, Stage, TrustedVariant};
+use twinfer_campaign::CaseSource;
+use twinfer_case::{Case, Circumstance, Distribution, Ending, Finding, Kind, Stage, TrustedVariant};
+use twinfer_generators::Family;
 use twinfer_targets::Targets;
 
 use crate::{
     actor::role::Role,
-    setup::{actor, against},
+    setup::{Record, actor, against},
 };
 
 /// How many runs of the only outcome of a finding there were, by circumstance.
@@ -104,6 +106,30 @@ fn condition_that_depends_on_earlier_cases_hinders_no_reduction() {
         }
         assert_eq!(findings(6), one, "{role}");
     }
+}
+
+/// A case that is wrong in the same way each time is not counted for what varies in a smaller case.
+#[test]
+fn steady_case_stands_for_itself_if_smaller_ones_vary() {
+    let stream = Family::Conv.stream(Distribution::Baseline, 3);
+    let is_steady = |case: &Case| {
+        let nodes = &case.graph.nodes;
+        nodes.len() > 1 && nodes.iter().any(|node| node.op.is_convolution() && node.inputs.len() > 2)
+    };
+    let generated = (0..2000).map(|index| Case { provenance: None, ..stream.case(index) });
+    let cases: Vec<_> = generated.filter(is_steady).take(20).collect();
+    let source: CaseSource = Arc::new(move |index| cases[index as usize].clone());
+    let record = |jobs| {
+        let mut campaign = against(Role::DropsBiasUnsteadilyAlone, 20);
+        campaign.options.source = Some(Arc::clone(&source));
+        campaign.record(jobs, 1)
+    };
+    let Record { findings, journal, .. } = record(1);
+    let [finding] = &findings[..] else { panic!("one bug: {findings:?}") };
+    assert_eq!((finding.kind, &*finding.diagnosis), (Kind::WrongValues, &["bias-dropped".to_owned()][..]));
+    let mut diverging = journal.iter().filter(|case| !case.variants[0].verdict.divergences().is_empty());
+    assert!(diverging.all(|case| case.findings == [finding.signature.slug()]));
+    assert_eq!(record(6).findings, findings);
 }
 
 #[test]

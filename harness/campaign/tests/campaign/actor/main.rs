@@ -273,6 +273,9 @@ impl Actor {
     fn observe(&mut self, graph: &Graph, features: Features, task: &Task) -> Observation {
         let mut observation = match self.role {
             Role::DropsBiasAndMore => outputs::evaluate(&without_bias(graph), task),
+            Role::DropsBiasUnsteadilyAlone if graph.nodes.len() > 1 || self.biased % 3 != 2 => {
+                outputs::evaluate(&without_bias(graph), task)
+            }
             Role::OverstatesPrecision => outputs::evaluate_roughly(graph, task),
             _ => outputs::evaluate(graph, task),
         };

@@ -71,6 +71,8 @@ roles! {
     MisinfersOrFailsToBuild = "misinfers-or-fails-to-build",
     /// Drops the bias, which a mutant of golden reproduces; if there is a Relu too, returns values that no mutant reproduces.
     DropsBiasAndMore = "drops-bias-and-more",
+    /// Drops the bias, but if the graph is one node, not in every third run.
+    DropsBiasUnsteadilyAlone = "drops-bias-unsteadily-alone",
     /// Returns wrong values for a bias at level 2.
     ErrsAtLevel2 = "errs-at-level-2",
     /// Returns wrong values for a bias at level 2, and otherwise the wrong shape for a Relu at every level.
