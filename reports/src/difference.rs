@@ -46,8 +46,7 @@ pub struct Difference {
     pub renamed: [Vec<Renamed>; 2],
     /// The findings of the earlier run, and those of the later one, none of whose cases the other ran on the same backend.
     pub untried: [Vec<FindingCount>; 2],
-    /// The findings of the earlier run, and those of the later one, whose cases the other ran on the same backend and did not investigate, or counted for
-    /// another finding because they look like cases that show it [masked](twinfer_case::Mask).
+    /// The findings of the earlier run, and those of the later one, whose cases the other ran on the same backend and did not investigate.
     pub open: [Vec<FindingCount>; 2],
     /// Why the runs say nothing about each other: no case is in both, or a variant was not compared in one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,7 +71,7 @@ impl Difference {
     pub fn between(
         earlier: (&str, &RunFindings),
         later: (&str, &RunFindings),
-        same_mistake: &SameMistake,
+        same_mistake: SameMistake,
     ) -> Self {
         let (then, now) = (earlier.1, later.1);
         let [new, open_then, not_run_then] = now.absent_in(then);
@@ -176,9 +175,14 @@ impl Difference {
             let then = then.iter().map(|one| entry(which_then, one));
             then.chain(now.iter().map(|one| entry(which_now, one))).collect::<Vec<_>>()
         };
-        let [renamed_now, renamed_then] = self.renamed.each_ref().map(|renamed| renamed.iter());
-        let renamed_now = renamed_now.map(|one| one.described(["earlier", "later"]));
+        let [renamed_now, renamed_then] = &self.renamed;
+        let is_named = |one: &&Renamed| {
+            let mut others = renamed_now.iter().flat_map(|now| &now.others);
+            others.any(|other| other.slug == one.finding.slug)
+        };
+        let renamed_then = renamed_then.iter().filter(|one| !is_named(one));
         let renamed_then = renamed_then.map(|one| one.described(["later", "earlier"]));
+        let renamed_now = renamed_now.iter().map(|one| one.described(["earlier", "later"]));
         all("new", &self.new)
             .into_iter()
             .chain(changed)

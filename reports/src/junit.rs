@@ -27,7 +27,7 @@ use crate::{
 
 pub(crate) fn render(report: &Report, run: Option<&RunFolder>) -> String {
     let mut document = Document::new("twinfer");
-    document.set_time(Duration::from_secs_f64(report.summary.seconds.max(0.0)));
+    document.set_time(Duration::try_from_secs_f64(report.summary.seconds).unwrap_or_default());
     document.add_test_suites(report.summary.variants.iter().map(|variant| suite(report, run, variant)));
     document.add_test_suites(ending::sentence(report).map(|early| ended_early(&early)));
     document.add_test_suites((report.summary.open > 0).then(|| untriaged(report)));

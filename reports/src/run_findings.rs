@@ -32,7 +32,7 @@ pub struct Renamed {
 }
 
 /// Whether the same mistake of a backend may explain two findings.
-pub type SameMistake = dyn Fn(&Finding, &Finding) -> bool;
+pub type SameMistake = fn(&Finding, &Finding) -> bool;
 
 /// The cases and findings of a run, collected from its events.
 #[derive(Default)]
@@ -40,8 +40,6 @@ pub struct RunFindings {
     report: Report,
     /// Cases of which it is known what they show.
     pub(crate) tried: BTreeSet<CaseHash>,
-    /// Those of them that count for a finding because they look like cases that showed it masked.
-    guessed: BTreeSet<CaseHash>,
     /// Cases that were not investigated, so that their findings are unknown.
     open: BTreeSet<CaseHash>,
     /// Cases that a variant of a backend left out because others hang.
@@ -66,9 +64,6 @@ impl RunFindings {
     fn record(&mut self, record: &CaseRecord) {
         let cases = if record.open.is_empty() { &mut self.tried } else { &mut self.open };
         cases.insert(record.case);
-        if !record.masks.is_empty() && record.reduced.is_empty() {
-            self.guessed.insert(record.case);
-        }
         for left_out in record.variants.iter().filter(|variant| !variant.has_run()) {
             self.left_out.entry(left_out.variant.backend.clone()).or_default().insert(record.case);
         }
@@ -101,22 +96,22 @@ impl RunFindings {
     /// those whose cases it did not run.
     pub(crate) fn absent_in(&self, other: &Self) -> [Vec<FindingCount>; 3] {
         let absent = self.counted_if(|slug| !self.varies(slug, other) && !other.has_finding(slug, self));
+        let is_among = |one: &FindingCount, cases| !self.among(&one.slug, cases, other).is_empty();
         let (tried, others): (Vec<_>, Vec<_>) =
-            absent.into_iter().partition(|one| self.is_among(one, &(&other.tried - &other.guessed), other));
-        let (open, not_run) =
-            others.into_iter().partition(|one| self.is_among(one, &(&other.open | &other.guessed), other));
+            absent.into_iter().partition(|one| is_among(one, &other.tried));
+        let (open, not_run) = others.into_iter().partition(|one| is_among(one, &other.open));
         [tried, open, not_run]
     }
 
-    /// Whether one of the cases of a finding of this run is among these cases of `other`, which ran it on the finding's backend.
-    fn is_among(&self, finding: &FindingCount, cases: &BTreeSet<CaseHash>, other: &Self) -> bool {
-        let backend = self.backend_of(&finding.slug);
+    /// The cases of a finding of this run that are among these cases of `other`, which ran them on the finding's backend.
+    fn among(&self, slug: &str, cases: &BTreeSet<CaseHash>, other: &Self) -> Vec<CaseHash> {
+        let backend = self.backend_of(slug);
+        if backend.is_some_and(|backend| !other.has_backend(backend)) {
+            return Vec::new();
+        }
         let left_out = backend.and_then(|backend| other.left_out.get(backend));
-        let has_run = |case: &CaseHash| {
-            cases.contains(case) && left_out.is_none_or(|left_out| !left_out.contains(case))
-        };
-        backend.is_none_or(|backend| other.has_backend(backend))
-            && self.cases_of(&finding.slug).iter().any(has_run)
+        let has_run = |case: &&CaseHash| left_out.is_none_or(|left_out| !left_out.contains(case));
+        self.cases_of(slug).intersection(cases).filter(has_run).copied().collect()
     }
 
     /// Whether this run has the finding that is called `slug` in `other`, perhaps by the name that another version of twinfer gave it.
@@ -142,7 +137,7 @@ impl RunFindings {
         &self,
         other: &Self,
         absent: Vec<FindingCount>,
-        same_mistake: &SameMistake,
+        same_mistake: SameMistake,
     ) -> (Vec<Renamed>, Vec<FindingCount>) {
         let mut renamed = Vec::new();
         let rest = absent.into_iter().filter(|finding| {
@@ -157,17 +152,19 @@ impl RunFindings {
         (renamed, rest)
     }
 
-    /// Whether every case of a finding that `other` ran shows another there that the same mistake may explain, or one that varies.
-    fn is_renamed(&self, slug: &str, other: &Self, same_mistake: &SameMistake) -> bool {
+    /// Whether every case of a finding that `other` decided shows one there that varies, or one that the same mistake may explain and that this run
+    /// does not tell from it.
+    fn is_renamed(&self, slug: &str, other: &Self, same_mistake: SameMistake) -> bool {
         let Some(finding) = self.finding(slug) else { return false };
-        let others: Vec<_> = other
-            .report
-            .findings
-            .iter()
-            .filter(|one| one.finding.kind.varies() || same_mistake(finding, &one.finding))
+        let is_other_name = |one: &&ReportedFinding| {
+            same_mistake(finding, &one.finding) && !self.has_finding(&one.slug, other)
+        };
+        let other_names = other.report.findings.iter().filter(is_other_name);
+        let others: Vec<_> = other_names
             .map(|one| other.cases_of(&one.slug))
+            .chain(other.varying_kinds(&finding.signature.backend))
             .collect();
-        let tried: Vec<_> = self.cases_of(slug).intersection(&other.tried).collect();
+        let tried = self.among(slug, &other.tried, other);
         !tried.is_empty() && tried.iter().all(|case| others.iter().any(|cases| cases.contains(case)))
     }
 
@@ -189,17 +186,20 @@ impl RunFindings {
     fn varies(&self, slug: &str, other: &Self) -> bool {
         let Some(finding) = self.finding(slug) else { return false };
         let mut known = self.report.findings.iter().chain(&other.report.findings);
-        let mut tried = self.cases_of(slug).intersection(&other.tried).peekable();
-        let shows_varying = |case: &CaseHash| other.varying_kinds().any(|cases| cases.contains(case));
+        let tried = self.among(slug, &other.tried, other);
+        let backend = &finding.signature.backend;
+        let shows_varying = |case: &CaseHash| other.varying_kinds(backend).any(|cases| cases.contains(case));
         finding.kind.varies()
             || !other.has_finding(slug, self)
                 && (known.any(|one| finding.is_outcome_of(&one.finding))
-                    || tried.peek().is_some() && tried.all(shows_varying))
+                    || !tried.is_empty() && tried.iter().all(shows_varying))
     }
 
-    /// The cases of each finding of a kind that varies.
-    fn varying_kinds(&self) -> impl Iterator<Item = &BTreeSet<CaseHash>> {
-        let varying = self.report.findings.iter().filter(|one| one.finding.kind.varies());
+    /// The cases of each finding of `backend` that is of a kind that varies.
+    fn varying_kinds<'a>(&'a self, backend: &'a BackendName) -> impl Iterator<Item = &'a BTreeSet<CaseHash>> {
+        let findings = self.report.findings.iter();
+        let varying = findings
+            .filter(move |one| one.finding.kind.varies() && one.finding.signature.backend == *backend);
         varying.map(|one| self.cases_of(&one.slug))
     }
 
@@ -224,7 +224,8 @@ impl Renamed {
     /// The finding of a run and what it is called in the other one, which is the earlier or the later one.
     pub(crate) fn described(&self, [of, in_other]: [&str; 2]) -> String {
         let others: Vec<_> = self.others.iter().map(described).collect();
-        format!("in the {of} run: {}, in the {in_other} one {}", described(&self.finding), others.join(", "))
+        let finding = described(&self.finding);
+        format!("{finding} in the {of} run, {} in the {in_other} one", others.join(", "))
     }
 }
 

@@ -145,8 +145,9 @@ pub(crate) fn left_out(report: &Report) -> impl Iterator<Item = String> {
 /// The workers that were replaced, one sentence for each reason.
 pub(crate) fn replaced(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
-    if !report.lost.is_empty() {
-        let workers = counted(report.lost.len() as u64, "worker", "workers");
+    let lost = report.summary.workers_lost.max(report.lost.len() as u64);
+    if lost > 0 {
+        let workers = counted(lost, "worker", "workers");
         sentences.push(format!("{workers} lost and replaced"));
     }
     if let Some(Outgrown { variant, growth }) = report.outgrown.last() {

@@ -189,3 +189,14 @@ fn times_of_tests_add_up_to_that_of_the_suite() {
     let of_suites = sum(&times(&document, "testsuite"));
     assert!((sum(&of_tests) - of_suites).abs() < 1e-3, "{document}");
 }
+
+#[test]
+fn impossible_times_of_stored_runs_are_left_out() {
+    let mut report = Report::of(&fixture::events());
+    for (seconds, written) in [(2.5, 2.5), (1e300, 0.0), (-1.0, 0.0), (f64::NAN, 0.0)] {
+        report.summary.seconds = seconds;
+        let document = Format::Junit.render(&report);
+        let [(_, time)] = &times(&document, "testsuites")[..] else { panic!("{document}") };
+        assert_eq!(time.to_bits(), f64::to_bits(written), "{seconds}");
+    }
+}

@@ -8,19 +8,20 @@ mod foreign;
 mod page;
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Write},
     sync::{Arc, Mutex},
 };
 
 use twinfer_case::{
-    BlindSegment, Blindness, Budget, Cause, Culprit, Event, Finding, FindingCount, Guise, Kind, Mask,
-    NamedNode, NotJudged, Note, OpenPlace, ReducedCase, ReproducingMutant, RunEnd, SegmentCounts, Shown,
-    Signature, Stage, StartingWorkers, Summary, VariantRecord, Verdict,
+    BlindSegment, Blindness, Budget, CaseRecord, Cause, Culprit, Event, Finding, FindingCount, Kind,
+    NamedNode, NotJudged, Note, OpenPlace, ReproducingMutant, RunEnd, SegmentCounts, Shown, Signature, Stage,
+    StartingWorkers, Summary, Variant, VariantRecord, Verdict,
 };
 use twinfer_reports::{
     COLUMNS, Difference, Format, IssueState, ListedIssue, Progress, Report, Reporter, RunFindings,
-    first_screen, incomplete,
+    SameMistake, first_screen, incomplete,
 };
 use twinfer_store::{Journal, RunDirectory};
 
@@ -462,59 +463,77 @@ fn with_first(first: &Finding) -> RunFindings {
 
 /// The difference between two runs no two findings of which have one mistake.
 fn between(then: &RunFindings, now: &RunFindings) -> Difference {
-    Difference::between(("then", then), ("now", now), &|_, _| false)
+    Difference::between(("then", then), ("now", now), |_, _| false)
+}
+
+/// A run whose cases, by the digit of their hash, show these findings.
+fn run_showing(cases: &[(char, &[&Finding])]) -> RunFindings {
+    let mut run = RunFindings::default();
+    let mut found = BTreeMap::new();
+    for event in fixture::events() {
+        match event {
+            Event::CampaignStarted { .. } => run.on_event(&event),
+            Event::CaseFinished { record } if found.is_empty() => {
+                for (digit, shown) in cases {
+                    let case = digit.to_string().repeat(64).parse().unwrap();
+                    let shown: Vec<_> =
+                        shown.iter().map(|&finding| (finding.signature.slug(), finding)).collect();
+                    let findings = shown.iter().map(|(slug, _)| slug.clone()).collect();
+                    let record = CaseRecord { case, findings, open: Vec::new(), ..record.clone() };
+                    run.on_event(&Event::CaseFinished { record });
+                    found.extend(shown);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (slug, finding) in found {
+        run.on_event(&Event::FindingRecorded { slug, finding: finding.clone(), new: true });
+    }
+    run
 }
 
 #[test]
 fn finding_whose_cases_show_the_same_mistake_by_another_name_is_neither_new_nor_gone() {
-    let [one, mut other] = [(); 2].map(|()| fixture::findings().remove(0));
-    other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
-    let (then, now) = (with_first(&one), with_first(&other));
-    let apart = between(&then, &now);
-    assert_eq!((apart.changed.len(), apart.new.len()), (1, 1), "{apart:?}");
-    let difference = Difference::between(("then", &then), ("now", &now), &|_, _| true);
-    assert!(difference.changed.is_empty() && difference.new.is_empty(), "{difference:?}");
-    let (one, other) = (one.signature.slug(), other.signature.slug());
-    let text = difference.render(Format::Terminal).unwrap();
-    assert!(text.contains("same stable findings in both runs, some by other names\n"), "{text}");
-    let [now, then] = [["earlier", "later"], ["later", "earlier"]];
-    for (of, in_other, name, called) in [(now[0], now[1], &one, &other), (then[0], then[1], &other, &one)] {
-        let line =
-            format!("renamed  in the {of} run: {name} (1 case), in the {in_other} one {called} (1 case)");
-        assert!(text.contains(&line), "{text}");
-    }
-    let xml = difference.render(Format::Junit).unwrap();
-    assert!(!xml.contains("<failure"), "{xml}");
-}
-
-#[test]
-fn finding_whose_cases_the_other_run_counted_by_their_looks_is_open() {
-    let one = fixture::findings().remove(0);
-    let mut other = one.clone();
-    other.signature.cause = Cause::Graph(vec!["Conv".to_owned()]);
-    let guessed = |reduced: Vec<ReducedCase>| {
-        let mut findings = RunFindings::default();
-        for event in fixture::events() {
-            match event {
-                Event::CaseFinished { mut record } => {
-                    record.findings = vec![other.signature.slug()];
-                    record.masks = vec![Mask { finding: other.signature.slug(), guise: Guise::default() }];
-                    record.reduced.clone_from(&reduced);
-                    findings.on_event(&Event::CaseFinished { record });
-                }
-                Event::FindingRecorded { .. } => {}
-                event => findings.on_event(&event),
-            }
-        }
-        findings
+    let of = |class: &str| {
+        let mut finding = fixture::findings().remove(0);
+        finding.signature.cause = Cause::Graph(vec![class.to_owned()]);
+        finding
     };
-    let names = |findings: &[FindingCount]| findings.iter().any(|found| found.slug == one.signature.slug());
-    let difference = between(&with_first(&one), &guessed(Vec::new()));
-    assert!(names(&difference.open[0]) && difference.changed.is_empty(), "{difference:?}");
-    let minimal = "0".repeat(64).parse().unwrap();
-    let investigated = guessed(vec![ReducedCase { finding: other.signature.slug(), minimal }]);
-    let difference = between(&with_first(&one), &investigated);
-    assert!(!names(&difference.open[0]) && difference.changed.len() == 1, "{difference:?}");
+    let [one, two, other] = ["Conv", "Add", "Relu"].map(of);
+    let mut unstable = one.clone();
+    unstable.signature = Signature::unstable(one.signature.backend.clone(), vec!["Conv".to_owned()]);
+    unstable.kind = Kind::Unstable;
+    let difference = |then: &[(char, &[&Finding])], now: &[(char, &[&Finding])]| {
+        let of_one_backend: SameMistake = |one, other| one.signature.backend == other.signature.backend;
+        Difference::between(("then", &run_showing(then)), ("now", &run_showing(now)), of_one_backend)
+    };
+    let counts = |difference: &Difference| {
+        let [then, now] = difference.renamed.each_ref().map(Vec::len);
+        (difference.new.len(), difference.changed.len(), then, now)
+    };
+    let renamed = difference(&[('1', &[&one]), ('2', &[&two])], &[('1', &[&other]), ('2', &[&other])]);
+    assert_eq!(counts(&renamed), (0, 0, 2, 1), "{renamed:?}");
+    let text = renamed.render(Format::Terminal).unwrap();
+    assert!(text.contains("same stable findings in both runs, some by other names\n"), "{text}");
+    let [one_name, other_name] = [&one, &other].map(|finding| finding.signature.slug());
+    let line =
+        format!("renamed  {one_name} (1 case) in the earlier run, {other_name} (1 case) in the later one");
+    assert!(text.contains(&line) && text.matches("renamed").count() == 2, "{text}");
+    assert!(!renamed.render(Format::Junit).unwrap().contains("<failure"));
+
+    let varied = difference(&[('1', &[&unstable]), ('2', &[&two])], &[('1', &[&other]), ('2', &[&other])]);
+    assert_eq!(counts(&varied), (0, 0, 1, 1), "one case varied: {varied:?}");
+    let conformed = difference(&[('1', &[]), ('2', &[&two])], &[('1', &[&other]), ('2', &[&other])]);
+    assert_eq!(conformed.new.len(), 1, "a case that conformed: {conformed:?}");
+    let told_apart = difference(&[('1', &[&one])], &[('1', &[&one, &other])]);
+    assert_eq!(told_apart.new.len(), 1, "the later run tells them apart: {told_apart:?}");
+    let mut elsewhere = unstable.clone();
+    elsewhere.signature.backend = "ort:cpu".parse::<Variant>().unwrap().backend;
+    let of_another = difference(&[('1', &[&elsewhere])], &[('1', &[&other])]);
+    assert_eq!(of_another.new.len(), 1, "another backend varied: {of_another:?}");
+    let apart = between(&run_showing(&[('1', &[&one])]), &run_showing(&[('1', &[&other])]));
+    assert_eq!(counts(&apart), (1, 1, 0, 0), "{apart:?}");
 }
 
 #[test]

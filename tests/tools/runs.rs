@@ -22,6 +22,11 @@ const ACCEPTED: &[(&str, Change)] = &[
     ("machine", |run| edit(&run.join("run.json"), "/machine/cores", json!(9))),
     ("version of twinfer", |run| edit(&run.join("run.json"), "/twinfer", json!("9.0.0"))),
     ("workforce", |run| edit(&run.join("run.json"), "/workforce", json!([]))),
+    ("time", |run| {
+        edit_text(&run.join("run.json"), |text| {
+            text.replacen('{', "{\"processor\":{},\"totals\":{\"seconds\":9,\"workers_lost\":1},", 1)
+        });
+    }),
     ("id", |run| edit_text(&run.join("run.json"), |text| text.replacen('{', "{\"id\":\"another\",", 1))),
     ("checksums and stated indices", |run| {
         edit_journal(run, |lines| {

@@ -5,7 +5,7 @@ use twinfer_case::{
     BackendName, Budget, Event, JOURNAL_FORMAT, Ladder, Libraries, RunEnd, RunInfo, SameConfiguration,
     Summary, TrustedVariant, VariantInfo,
 };
-use twinfer_store::{RunDirectory, machine, now, record_end, run_id};
+use twinfer_store::{RunDirectory, RunEnded, machine, now, record_end, run_id};
 use twinfer_triage::{Dedup, Investigator, TriageError};
 use twinfer_workers::{
     Autoscaler, Capacity, DevicePools, HostContext, Outbox, TriageWorkers, VariantWorkers, WorkItem,
@@ -126,13 +126,16 @@ impl Campaign {
         let (summary, end) = match ended.map_err(|error| self.no_device_left(error)) {
             Ok(ended) => ended,
             Err(error) => {
-                let failed = RunEnd::Failed(error.to_string());
+                let end = RunEnd::Failed(error.to_string());
+                let failed = RunEnded { end, totals: None, workforce, processor: Some(processor) };
                 // the error counts, not that the disk may be full
-                let _ = record_end(directory, (failed, None), (workforce, Some(processor)));
+                let _ = record_end(directory, failed);
                 return Err(error);
             }
         };
-        record_end(directory, (end.clone(), Some(&summary)), (workforce, Some(processor)))?;
+        let totals = Some(summary.totals());
+        let ended = RunEnded { end: end.clone(), totals, workforce, processor: Some(processor) };
+        record_end(directory, ended)?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -327,8 +330,7 @@ impl Campaign {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
-            seconds: None,
-            workers_lost: None,
+            totals: None,
             recognized: Vec::new(),
             end: None,
             started: now(),

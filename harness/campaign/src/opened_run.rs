@@ -45,8 +45,8 @@ impl OpenedRun {
     ) -> Result<Self, CampaignError> {
         let known = findings.catalog().clone();
         let resumed = Journal::resume(directory, continued, &|slug| findings.stored(slug))?;
-        let Resumed { run, journal, summary, mut settled, reduced, open, missing } = resumed;
-        findings.resume(&summary, &settled, &reduced)?;
+        let Resumed { run, journal, summary, named, mut settled, reduced, open, missing } = resumed;
+        findings.resume(named, &settled, &reduced)?;
         for record in Records::open(directory.path(), &run)? {
             let record = record?;
             if !open.contains_key(&record.index) {

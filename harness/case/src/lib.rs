@@ -115,8 +115,8 @@ pub use reach::Reach;
 pub use recipe::{MAX_CASE_ELEMENTS, OversizedRecipe, materialize};
 pub use record::{
     Budget, CaseRecord, Continuation, DeviceMemory, Guise, JOURNAL_FORMAT, JournalEnd, KnownFindings,
-    Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, Settings, VariantInfo, VariantRecord,
-    WorkerBound, Workforce,
+    Machine, Mask, Note, QuantizedExecution, ReducedCase, RunInfo, RunTotals, Settings, VariantInfo,
+    VariantRecord, WorkerBound, Workforce,
 };
 pub use repeated_outcome::{CaseOutcome, Circumstance, Ending, RepeatedOutcome};
 pub use run_end::RunEnd;

@@ -1,6 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    ops::Add,
     path::PathBuf,
 };
 
@@ -217,13 +218,9 @@ pub struct RunInfo {
     /// that golden does not support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
-    /// The wall time of the campaign in seconds, from the first case to the last verdict of each time it ran; `None` until it ends, if it was ever killed
-    /// or failed, and in runs that were merged.
+    /// What all parts of the campaign took together; `None` until the first one ends, if one was killed or failed, and in runs that were merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
-    /// Worker processes that ended unexpectedly and were replaced; `None` where [`seconds`](Self::seconds) is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workers_lost: Option<u64>,
+    pub totals: Option<RunTotals>,
     /// The findings that turned out to be known ones in the end, by folder name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recognized: Vec<String>,
@@ -278,6 +275,26 @@ pub struct KnownFindings {
     pub names: Option<Vec<String>>,
 }
 
+/// What a campaign took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunTotals {
+    /// The wall time from the first case to the last verdict, in seconds.
+    pub seconds: f64,
+    /// Worker processes that ended unexpectedly and were replaced.
+    pub workers_lost: u64,
+}
+
+impl Add for RunTotals {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            seconds: self.seconds + other.seconds,
+            workers_lost: self.workers_lost.saturating_add(other.workers_lost),
+        }
+    }
+}
+
 /// A continuation of a campaign that had ended or was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continuation {
@@ -290,6 +307,12 @@ pub struct Continuation {
     /// The findings that were unfinished by then, by folder name. They were removed, as their cases are decided again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// The lines that the journal had by then.
+    #[serde(default)]
+    pub journal_lines: u64,
+    /// The lines that the journal of the cases that were decided again had by then.
+    #[serde(default)]
+    pub revisited_lines: u64,
 }
 
 /// How far a journal reached when its campaign ended: a journal that is shorter has lost lines.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BlindSegment, Blindness, CaseRecord, Comparisons, Culprit, Finding, Kind, Mask, NamedNode, NotJudged,
-    Note, QuantizedExecution, Reach, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord, Verdict,
+    Note, QuantizedExecution, Reach, RunTotals, SegmentCounts, Stage, Variant, VariantInfo, VariantRecord,
+    Verdict,
 };
 
 /// The counts of a campaign, which can also be computed from its journal.
@@ -179,6 +180,11 @@ impl Summary {
     /// Cases that ran within [`seconds`](Self::seconds).
     pub const fn now(&self) -> u64 {
         self.cases.saturating_sub(self.earlier)
+    }
+
+    /// What it took.
+    pub const fn totals(&self) -> RunTotals {
+        RunTotals { seconds: self.seconds, workers_lost: self.workers_lost }
     }
 
     /// Counts one case.

@@ -4,15 +4,14 @@ use serde_json::{Map, Value};
 use twinfer_case::RunInfo;
 
 /// What two runs may differ in if one continues the other: its id, its history, and what changes no case, verdict or finding.
-const OF_ONE_PROCESS: [&str; 14] = [
+const OF_ONE_PROCESS: [&str; 13] = [
     "id",
     "budget",
     "jobs",
     "machine",
     "workforce",
     "processor",
-    "seconds",
-    "workers_lost",
+    "totals",
     "recognized",
     "started",
     "resumed",

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use twinfer_case::{Case, Finding, KnownFindings, Sighting, Summary};
+use twinfer_case::{Case, Finding, KnownFindings, Sighting};
 
 use crate::{
     Disk, LocalDisk, Recording, RunDirectory, StoreError, StoredFinding,
@@ -37,14 +37,14 @@ impl FindingsFolder {
         Self { path, disk: run_directory.disk(), named: BTreeSet::new() }
     }
 
-    /// Takes the findings up again that the journal of a resumed run names, as `summary` counts them. Removes what the run left
-    /// unfinished when it was killed, and nothing else.
-    pub fn resume(&mut self, summary: &Summary) -> Result<(), StoreError> {
+    /// Takes the findings of a resumed run up again, which are called this. Removes what the run left unfinished when it was killed, and nothing
+    /// else.
+    pub fn resume(&mut self, named: BTreeSet<String>) -> Result<(), StoreError> {
         fs::create_dir_all(&self.path).map_err(StoreError::writing(&self.path))?;
         if self.path.is_symlink() {
             return Err(StoreError::Obstructed(self.path.clone()));
         }
-        self.named = summary.findings.iter().map(|count| count.slug.clone()).collect();
+        self.named = named;
         remove_unfinished(&self.path)?;
         let folders = self.folders()?;
         folders.iter().filter(|folder| self.is_named(folder)).try_for_each(|folder| remove_unfinished(folder))
@@ -142,8 +142,10 @@ impl FindingsFolder {
         if !self.is_named(&folder) || self.stored(slug) != StoredFinding::Unfinished {
             return Ok(());
         }
-        let recording = path_beside(&folder);
-        fs::remove_dir_all(&folder).map_err(StoreError::writing(&folder))?;
+        let (recording, removed) = (path_beside(&folder), unfinished(&folder));
+        // no part of it is left by its name if this is killed
+        fs::rename(&folder, &removed).map_err(StoreError::writing(&folder))?;
+        fs::remove_dir_all(&removed).map_err(StoreError::writing(&removed))?;
         fs::remove_file(&recording).map_err(StoreError::writing(recording))
     }
 

@@ -59,6 +59,8 @@ pub struct Resumed {
     pub journal: Journal,
     /// The summary of all cases.
     pub summary: Summary,
+    /// The findings that the journal names, and those that were removed when the run was resumed: what is on disk of them is the run's own.
+    pub named: BTreeSet<String>,
     /// The summary of the cases that are not open.
     pub settled: Summary,
     /// What the cases that are not open were reduced to, each once.
@@ -134,7 +136,7 @@ impl Journal {
             cases.add(record?);
         }
         let unfinished = cases.unfinished();
-        let EarlierCases { summary, settled, reduced, open, .. } = cases;
+        let EarlierCases { summary, mut named, settled, reduced, open, .. } = cases;
         if let Budget::Cases(budget) = run.budget
             && budget < summary.cases
         {
@@ -142,19 +144,17 @@ impl Journal {
         }
         let mut resumed = earlier.resumed.clone();
         let (started, budget) = (run.started, run.budget);
-        resumed.push(Continuation { started, cases: summary.cases, budget, unfinished });
+        resumed.push(Continuation {
+            started,
+            cases: summary.cases,
+            budget,
+            unfinished,
+            journal_lines: records.end().lines,
+            revisited_lines: records.revisited_end().map_or(0, |end| end.lines),
+        });
         // what a campaign took that was killed is not known
-        let (seconds, workers_lost) =
-            earlier.end.as_ref().map_or((None, None), |_| (earlier.seconds, earlier.workers_lost));
-        let run = RunInfo {
-            budget: run.budget,
-            resumed,
-            processor: None,
-            seconds,
-            workers_lost,
-            end: None,
-            ..earlier
-        };
+        let totals = earlier.totals.filter(|_| earlier.end.is_some());
+        let run = RunInfo { budget: run.budget, resumed, processor: None, totals, end: None, ..earlier };
         let mut journal = Self::new(directory, run.clone(), records.end().clone())?;
         journal.cases.drop_incomplete()?;
         if let Some(end) = records.revisited_end() {
@@ -163,7 +163,8 @@ impl Journal {
         }
         journal.sync_all()?;
         journal.write_run(&run)?;
-        Ok(Resumed { run, journal, summary, settled, reduced, open, missing })
+        named.extend(run.resumed.iter().flat_map(|again| again.unfinished.iter().cloned()));
+        Ok(Resumed { run, journal, summary, named, settled, reduced, open, missing })
     }
 
     /// Appends the next case. It is on disk after [`commit`](Self::commit).

@@ -66,6 +66,6 @@ pub use preceding::{read_preceding, write_preceding};
 pub use recording::{Observed, RecordedObservation, Recording, without_recordings, without_timings};
 pub use records::Records;
 pub use replay::replay_events;
-pub use run::{machine, now, read_run, record_end, record_recognized, run_id};
+pub use run::{RunEnded, machine, now, read_run, record_end, record_recognized, run_id};
 pub use run_directory::{RunDirectory, Start, debug_log, has_run, new_run_directory, new_run_directory_in};
 pub use topic::{has_topic, read_topic};

@@ -28,16 +28,6 @@ pub fn check_findings<'a>(
     Err(StoreError::LostFindings { run: run_directory.to_owned(), findings: format!("{first}{others}") })
 }
 
-/// The findings that a resumed run removed because they were unfinished, and has not made again.
-pub fn removed_findings(run_directory: &Path, run: &RunInfo) -> Result<BTreeSet<String>, StoreError> {
-    let mut removed: BTreeSet<_> = run.resumed.iter().flat_map(|again| &again.unfinished).cloned().collect();
-    if !removed.is_empty() {
-        let stored = names_in(run_directory)?;
-        removed.retain(|name| !stored.contains(name));
-    }
-    Ok(removed)
-}
-
 /// The names of the findings of a run: those of their folders, and those by which they call themselves.
 fn names_in(run_directory: &Path) -> Result<BTreeSet<String>, StoreError> {
     let mut names = BTreeSet::new();

@@ -8,12 +8,11 @@ use std::{
     vec,
 };
 
-use twinfer_case::{CaseHash, CaseRecord, Distribution, RunInfo, Shard, open_file};
+use twinfer_case::{CaseHash, CaseRecord, Continuation, Distribution, RunInfo, Shard, open_file};
 
 use crate::{
     StoreError,
     lines::{LineHead, Lines, Position},
-    lost_findings::removed_findings,
     names::{JOURNAL, REVISITED},
     seen_cases::SeenCases,
 };
@@ -22,15 +21,16 @@ use crate::{
 /// memory at a time, beside the place of every line.
 ///
 /// Every line is verified before the first case is read: it follows the lines before it, its case belongs to the run, and no case
-/// is there twice. What a killed campaign did not write completely is ignored, and cases of a finding that a resumed campaign removed to
-/// make it again are open until it has.
+/// is there twice. What a killed campaign did not write completely is ignored, and cases of an unfinished finding, which a resumed
+/// campaign decides again, are open until it has.
 pub struct Records {
     places: vec::IntoIter<Place>,
     journal: RecordFile,
     /// The cases that were decided again; `None` if none were.
     revisited: Option<RecordFile>,
     seen: SeenCases,
-    removed: BTreeSet<String>,
+    /// The findings that were removed when the campaign was resumed, and where the lines end that are decided again if they name one.
+    removed: Vec<Removed>,
 }
 
 /// A file of records, all of whose lines are verified.
@@ -57,6 +57,13 @@ struct LinePlace {
     number: u64,
     offset: u64,
     bytes: usize,
+}
+
+/// The findings that a campaign removed when it was resumed, since they were unfinished.
+struct Removed {
+    findings: BTreeSet<String>,
+    /// The last lines of the journal, and of that of the cases that were decided again, by then.
+    until: [u64; 2],
 }
 
 /// What holds for every case of a run.
@@ -96,7 +103,7 @@ impl Records {
         }
         places.sort_unstable_by_key(|place| place.index);
         let journal = RecordFile::of(lines)?;
-        let removed = removed_findings(run_directory, run)?;
+        let removed = run.resumed.iter().map(Removed::by).collect();
         Ok(Self { places: places.into_iter(), journal, revisited, seen, removed })
     }
 
@@ -118,7 +125,8 @@ impl Records {
     fn read(&mut self, Place { index, is_revisited, line }: &Place) -> Result<CaseRecord, StoreError> {
         let file = self.revisited.as_mut().filter(|_| *is_revisited).unwrap_or(&mut self.journal);
         let mut record = CaseRecord { index: *index, ..file.read(*line)? };
-        record.take_back(&self.removed);
+        let is_before = |removed: &&Removed| line.number <= removed.until[usize::from(*is_revisited)];
+        self.removed.iter().filter(is_before).for_each(|removed| record.take_back(&removed.findings));
         Ok(record)
     }
 }
@@ -129,6 +137,13 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         let place = self.places.next()?;
         Some(self.read(&place))
+    }
+}
+
+impl Removed {
+    fn by(continuation: &Continuation) -> Self {
+        let until = [continuation.journal_lines, continuation.revisited_lines];
+        Self { findings: continuation.unfinished.iter().cloned().collect(), until }
     }
 }
 

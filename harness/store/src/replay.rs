@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use twinfer_case::{Event, FINDING_FORMAT, Finding, RunEnd, StartingWorkers, Summary, check_format};
+use twinfer_case::{
+    Event, FINDING_FORMAT, Finding, RunEnd, RunTotals, StartingWorkers, Summary, check_format,
+};
 
 use crate::{
     Records, StoreError, files::read_json_in, findings_folder::findings_of_run,
@@ -11,11 +13,8 @@ use crate::{
 /// [`Records`]. A campaign that was killed has no [`Event::CampaignFinished`].
 pub fn replay_events(run_directory: &Path, sink: &mut dyn FnMut(&Event)) -> Result<(), StoreError> {
     let run = read_run(run_directory)?;
-    let mut summary = Summary {
-        seconds: run.seconds.unwrap_or_default(),
-        workers_lost: run.workers_lost.unwrap_or_default(),
-        ..Summary::new(&run.variants)
-    };
+    let RunTotals { seconds, workers_lost } = run.totals.filter(|_| run.end.is_some()).unwrap_or_default();
+    let mut summary = Summary { seconds, workers_lost, ..Summary::new(&run.variants) };
     // a run of an earlier format does not say how it ended
     let end = run.end.clone().or((run.format < FIRST_WITH_END).then_some(RunEnd::Complete));
     let records = Records::open(run_directory, &run)?;

@@ -3,14 +3,13 @@
 use std::{
     hash::{BuildHasher, RandomState},
     num::NonZero,
-    ops::Add,
     path::Path,
     thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use twinfer_case::{
-    JOURNAL_FORMAT, Machine, ProcessorUse, RunEnd, RunInfo, Summary, Workforce, check_format,
+    JOURNAL_FORMAT, Machine, ProcessorUse, RunEnd, RunInfo, RunTotals, Workforce, check_format,
 };
 
 use crate::{
@@ -19,24 +18,27 @@ use crate::{
     names::RUN,
 };
 
-/// Adds to the run in `directory` how it ended, what it came to since it was started or resumed, unless it failed, the number of workers that each variant
-/// had, and their processor time.
-pub fn record_end(
-    directory: &RunDirectory,
-    (end, summary): (RunEnd, Option<&Summary>),
-    (workforce, processor): (Vec<Workforce>, Option<ProcessorUse>),
-) -> Result<(), StoreError> {
-    let path = directory.path().join(RUN);
-    let run: RunInfo = read_json(&path)?;
-    let is_first = run.resumed.is_empty();
-    let seconds = total(run.seconds.or(is_first.then_some(0.0)), summary.map(|now| now.seconds));
-    let workers_lost = total(run.workers_lost.or(is_first.then_some(0)), summary.map(|now| now.workers_lost));
-    let ended = RunInfo { workforce, processor, seconds, workers_lost, end: Some(end), ..run };
-    write_json_durably(&*directory.disk(), &path, &ended)
+/// How a campaign ended, and what it took since it was started or last resumed.
+pub struct RunEnded {
+    /// How it ended.
+    pub end: RunEnd,
+    /// What it took; `None` if it failed.
+    pub totals: Option<RunTotals>,
+    /// The largest number of workers that each variant had at once.
+    pub workforce: Vec<Workforce>,
+    /// The processor time of the workers; `None` if it was not measured.
+    pub processor: Option<ProcessorUse>,
 }
 
-fn total<T: Add<Output = T>>(before: Option<T>, now: Option<T>) -> Option<T> {
-    Some(before? + now?)
+/// Adds to the run in `directory` how it ended.
+pub fn record_end(directory: &RunDirectory, ended: RunEnded) -> Result<(), StoreError> {
+    let RunEnded { end, totals, workforce, processor } = ended;
+    let path = directory.path().join(RUN);
+    let run: RunInfo = read_json(&path)?;
+    let before = run.totals.or(run.resumed.is_empty().then(RunTotals::default));
+    let totals = before.zip(totals).map(|(before, now)| before + now);
+    let run = RunInfo { workforce, processor, totals, end: Some(end), ..run };
+    write_json_durably(&*directory.disk(), &path, &run)
 }
 
 /// Adds to the run in `directory` which of its findings turned out to be known ones.

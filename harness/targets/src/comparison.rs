@@ -25,7 +25,7 @@ use twinfer_case::{
 use twinfer_checks::{Answer, judge_together, record};
 use twinfer_onnx::PartialGraph;
 use twinfer_segments::has_supported_part;
-use twinfer_store::{Journal, RunDirectory, machine, now, record_end, run_id};
+use twinfer_store::{Journal, RunDirectory, RunEnded, machine, now, record_end, run_id};
 use twinfer_workers::{TriageWorkers, WorkerError};
 
 use self::{
@@ -79,7 +79,8 @@ impl Targets {
         journal.finish()?;
         summary.new_findings = findings.count();
         summary.seconds = started.elapsed().as_secs_f64();
-        record_end(directory, (end.clone(), Some(&summary)), (Vec::new(), None))?;
+        let totals = Some(summary.totals());
+        record_end(directory, RunEnded { end: end.clone(), totals, workforce: Vec::new(), processor: None })?;
         sink(&Event::CampaignFinished { summary: summary.clone(), end });
         Ok(summary)
     }
@@ -204,8 +205,7 @@ impl Targets {
             machine: machine(),
             workforce: Vec::new(),
             processor: None,
-            seconds: None,
-            workers_lost: None,
+            totals: None,
             recognized: Vec::new(),
             end: None,
             started: now(),

@@ -74,7 +74,7 @@ impl Catalog {
         same.or_else(|| self.entries.iter().position(is_same)).or_else(|| self.find_part(identity))
     }
 
-    /// A finding of one of the two mistakes that a minimal case shows at once, if each of them is a finding. `None` if cases are matched
+    /// A finding of one of the two mistakes that a minimal case shows at once, or of one of two directions of a mistake, if each of them is a finding. `None` if cases are matched
     /// exactly: other nodes of such a case may be wrong in another way.
     fn find_part(&self, identity: &Identity) -> Option<usize> {
         if self.matching == Matching::Exact {
@@ -84,7 +84,7 @@ impl Catalog {
             let is_alike = is_alike(&entry.identity.signature, &identity.signature);
             if is_alike { entry.identity.explanations() } else { Vec::new() }
         };
-        let known: Vec<_> = self.entries.iter().flat_map(explanations).collect();
+        let known: Vec<_> = self.entries.iter().map(explanations).collect();
         let parts = known_parts(&identity.explanations(), &known)?;
         self.entries.iter().position(|entry| explanations(entry).iter().any(|name| parts.contains(name)))
     }

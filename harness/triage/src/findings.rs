@@ -83,14 +83,14 @@ impl Findings {
 
     /// Adds the findings that an earlier part of this campaign wrote and that are whole, each with the number of cases that `settled` counts
     /// and what those were `reduced` to. A finding that no settled case shows belongs to a case that is not in the journal or that is decided
-    /// again: that case leads to it. What is unfinished of the findings that `summary` counts is removed: its cases are investigated again.
+    /// again: that case leads to it. What is unfinished of the findings called `named` is removed: its cases are investigated again.
     pub fn resume(
         &mut self,
-        summary: &Summary,
+        named: BTreeSet<String>,
         settled: &Summary,
         reduced: &BTreeSet<ReducedCase>,
     ) -> Result<(), TriageError> {
-        self.folder.resume(summary)?;
+        self.folder.resume(named)?;
         let place = |name: &str| settled.findings.iter().position(|count| count.slug == name);
         let mut whole = Vec::new();
         for stored in self.folder.load_named()?.into_iter().map(Stored::of) {
@@ -256,7 +256,8 @@ mod tests {
         let folder = adopt(&stored, findings.folder.path()).unwrap();
         let summary = Summary { findings: counts, ..Summary::default() };
         let to = |minimal: &CaseHash| ReducedCase { finding: SLUG.to_owned(), minimal: *minimal };
-        findings.resume(&summary, &summary, &reduced.iter().map(to).collect()).unwrap();
+        let named = summary.findings.iter().map(|count| count.slug.clone()).collect();
+        findings.resume(named, &summary, &reduced.iter().map(to).collect()).unwrap();
         assert!(folder.is_dir() && observed(&folder).is_file(), "resuming removed a folder");
         findings
     }

@@ -218,10 +218,10 @@ impl<'a> Recognition<'a> {
         }
     }
 
-    /// Whether two mistakes at once explain a finding, and known findings show each of them by itself.
+    /// Whether two mistakes at once, or both directions of one, explain a finding, and known findings show each of them by itself.
     fn is_known_together(&self, finding: &Finding) -> bool {
         let alike = self.known.iter().filter(|known| is_alike(&known.signature, &finding.signature));
-        let known: Vec<_> = alike.flat_map(|known| known.diagnosis.iter().cloned()).collect();
+        let known: Vec<_> = alike.map(|known| known.diagnosis.clone()).collect();
         known_parts(&finding.diagnosis, &known).is_some()
     }
 }

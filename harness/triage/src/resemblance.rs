@@ -7,15 +7,23 @@ use twinfer_golden::{Combination, Hypothesis};
 
 use crate::symptom::are_of_values;
 
-/// The names of the two mistakes that the first of these explanations is made of, if each explanation is made of two that are `known` as
-/// explanations of others: another alternative may be a mistake that is not. The two may be directions of one mistake.
-pub fn known_parts(explanations: &[String], known: &[String]) -> Option<[String; 2]> {
+/// The names of the two mistakes that the first of these explanations is made of, if each explanation is made of two that explain
+/// two findings which are `known` by their explanations: another alternative may be a mistake that is not. The two may be directions of one mistake.
+pub fn known_parts(explanations: &[String], known: &[Vec<String>]) -> Option<[String; 2]> {
     let directions =
         |name: &String| Combination::from_name(name)?.directions().map(|one| one.map(str::to_owned));
     let composed = |name: &String| Some(Hypothesis::from_name(name)?.parts()?.map(|part| part.to_string()));
     let parts = |name: &String| directions(name).or_else(|| composed(name));
-    let is_known =
-        |name: &String| parts(name).is_some_and(|parts| parts.iter().all(|part| known.contains(part)));
+    let explained_by = |part: &String| -> Vec<usize> {
+        let explains = |place: &usize| known[*place].contains(part);
+        (0..known.len()).filter(explains).collect()
+    };
+    let is_known = |name: &String| {
+        parts(name).is_some_and(|[one, other]| {
+            let others = explained_by(&other);
+            explained_by(&one).iter().any(|place| others.iter().any(|another| another != place))
+        })
+    };
     explanations.first().filter(|_| explanations.iter().all(is_known)).and_then(parts)
 }
 
@@ -68,8 +76,11 @@ pub fn may_share_mistake(one: &Finding, other: &Finding) -> bool {
         finding.diagnosis.iter().filter(|name| !finding.refuted.contains(name)).cloned().collect()
     };
     let (ours, theirs) = (explanations(one), explanations(other));
+    let (cause, other_cause) = (&one.signature.cause, &other.signature.cause);
+    let are_fallbacks = [cause, other_cause].iter().any(|cause| matches!(cause, Cause::Fallback { .. }));
     let is_among = |name: &String, others: &[String]| are_among(slice::from_ref(name), others);
     is_alike(&one.current_signature(), &other.current_signature())
+        && (!are_fallbacks || is_same_fallback(cause, other_cause))
         && (ours.iter().any(|name| is_among(name, &theirs))
             || theirs.iter().any(|name| is_among(name, &ours)))
 }
@@ -103,4 +114,72 @@ pub fn is_same_fallback(one: &Cause, other: &Cause) -> bool {
         _ => None,
     };
     fallback(one).is_some() && fallback(one) == fallback(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use twinfer_case::{FallbackReason, Kind, Variant};
+
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    /// A finding of wrong values that these mutants explain.
+    fn explained(mutants: &[&str]) -> Finding {
+        let stored =
+            include_str!("../../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2/finding.json");
+        let mut finding: Finding = serde_json::from_str(stored).expect("a finding");
+        (finding.signature.kind, finding.signature.error) = (Kind::WrongValues, None);
+        finding.signature.cause = Cause::Diagnosis(names(mutants));
+        Finding { kind: Kind::WrongValues, diagnosis: names(mutants), divergences: Vec::new(), ..finding }
+    }
+
+    #[test]
+    fn findings_with_a_common_explanation_may_share_a_mistake() {
+        let one = explained(&["scale-along-axis-0", "dequantized-along-axis-0"]);
+        let share = |other: &Finding| {
+            assert_eq!(may_share_mistake(&one, other), may_share_mistake(other, &one));
+            may_share_mistake(&one, other)
+        };
+        assert!(share(&explained(&["dequantized-along-axis-0", "first-scale-for-all"])));
+        assert!(share(&explained(&["dequantized-on-other-axis"])), "one direction of it");
+        assert!(!share(&explained(&["dequantized-along-axis-1"])));
+        assert!(!share(&explained(&[])));
+        let refuted = names(&["dequantized-along-axis-0"]);
+        let other = explained(&["dequantized-along-axis-0", "first-scale-for-all"]);
+        assert!(!share(&Finding { refuted, ..other.clone() }));
+        let mut elsewhere = other;
+        elsewhere.signature.backend = "trt".parse::<Variant>().expect("a variant").backend;
+        assert!(!share(&elsewhere));
+    }
+
+    #[test]
+    fn fallbacks_share_a_mistake_only_if_they_are_the_same() {
+        let fallback = |operator: &str| {
+            let mut finding = explained(&["in-half"]);
+            finding.signature.cause = Cause::Fallback {
+                operator: operator.to_owned(),
+                reason: FallbackReason::NotFused,
+                changes_values: true,
+                diagnosis: names(&["in-half"]),
+            };
+            finding
+        };
+        assert!(may_share_mistake(&fallback("Conv"), &fallback("Conv")));
+        assert!(!may_share_mistake(&fallback("Conv"), &fallback("ConvTranspose")));
+        assert!(!may_share_mistake(&fallback("Conv"), &explained(&["in-half"])));
+    }
+
+    #[test]
+    fn one_finding_is_not_two_known_ones() {
+        let both = names(&["dequantized-on-other-axis"]);
+        let [upper, lower] =
+            ["dequantized-along-axis-1", "dequantized-along-axis-0"].map(|name| names(&[name]));
+        let parts = Some(["dequantized-along-axis-1", "dequantized-along-axis-0"].map(str::to_owned));
+        assert_eq!(known_parts(&both, &[upper.clone(), lower.clone()]), parts);
+        assert_eq!(known_parts(&both, &[[upper.clone(), lower].concat(), Vec::new()]), None);
+        assert_eq!(known_parts(&both, &[upper]), None);
+    }
 }

@@ -186,7 +186,7 @@ fn difference(text: &str) -> Difference {
         earlier.on_event(event);
     }
     later.on_event(&Event::CampaignStarted { run: run(text) });
-    Difference::between((text, &earlier), (text, &later), &|_, _| false)
+    Difference::between((text, &earlier), (text, &later), |_, _| false)
 }
 
 /// What a campaign prints while it runs.

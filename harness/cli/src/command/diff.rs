@@ -29,7 +29,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (earlier, later) = (findings(&arguments.earlier)?, findings(&arguments.later)?);
     let names = [&arguments.earlier, &arguments.later].map(|path| path.display().to_string());
-    let difference = Difference::between((&names[0], &earlier), (&names[1], &later), &may_share_mistake);
+    let difference = Difference::between((&names[0], &earlier), (&names[1], &later), may_share_mistake);
     let text = difference.render(arguments.format).ok_or_else(|| {
         let format = arguments.format;
         Failure::usage(format!("`twinfer diff` cannot write {format}: use terminal, json, junit or markdown"))

@@ -21,6 +21,8 @@ pub type OpenCases = BTreeMap<u64, CaseRecord>;
 pub struct EarlierCases<'a> {
     /// The summary of all cases.
     pub summary: Summary,
+    /// The findings that they name.
+    pub named: BTreeSet<String>,
     /// The summary of the cases that stay as they are.
     pub settled: Summary,
     /// What these were reduced to, each once.
@@ -40,6 +42,7 @@ impl<'a> EarlierCases<'a> {
     pub fn none(run: &RunInfo, stored: &'a dyn Fn(&str) -> StoredFinding) -> Self {
         Self {
             summary: Summary::new(&run.variants),
+            named: BTreeSet::new(),
             settled: Summary::new(&run.variants),
             reduced: BTreeSet::new(),
             open: OpenCases::new(),
@@ -57,6 +60,7 @@ impl<'a> EarlierCases<'a> {
 
     /// Adds the next case of the journal.
     pub fn add(&mut self, mut record: CaseRecord) {
+        self.named.extend(record.findings.iter().cloned());
         self.summary.record(&record);
         let is_early = self.early_from.is_some_and(|from| from < record.index);
         // every finding is looked at: the first case that shows it counts

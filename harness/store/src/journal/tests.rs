@@ -1,9 +1,9 @@
 use std::{io, path::Path};
 
-use twinfer_case::{Description, RunEnd, Shard, Stage, VariantInfo};
+use twinfer_case::{Description, Event, RunEnd, RunTotals, Shard, Stage, VariantInfo};
 
 use super::*;
-use crate::{check_findings, record_end};
+use crate::{RunEnded, check_findings, record_end, replay_events};
 
 fn run() -> RunInfo {
     named("one")
@@ -181,8 +181,8 @@ fn changed(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Result<u64, String> {
     change(&mut lines);
     fs::write(&path, lines.concat()).unwrap();
     let mut cases = 0;
-    let replayed = crate::replay_events(out.path(), &mut |event| {
-        cases += u64::from(matches!(event, twinfer_case::Event::CaseFinished { .. }));
+    let replayed = replay_events(out.path(), &mut |event| {
+        cases += u64::from(matches!(event, Event::CaseFinished { .. }));
     });
     let resumed = resume(out.path()).map(|resumed| resumed.summary.cases);
     assert_eq!(
@@ -287,38 +287,61 @@ fn first_case_of_a_lost_finding_is_open() {
     .unwrap();
     assert_eq!(resumed.open.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(resumed.run.resumed.last().unwrap().unfinished, ["b"]);
-    // until it is made again, its cases are open in what the journal says, too
-    let read = || Records::open(out.path(), &resumed.run).unwrap().map(Result::unwrap);
-    assert_eq!(read().map(|record| record.findings.len()).collect::<Vec<_>>(), [1, 0, 0, 1]);
-    let checked = RunInfo { checked: Some("model.onnx".to_owned()), ..resumed.run.clone() };
-    let lost = check_findings((out.path(), &checked), ["a"]);
-    assert!(matches!(lost, Err(StoreError::LostFindings { .. })));
+    assert!(resumed.named.contains("b"));
+    // until they are decided again, its cases are open in what the journal says, too
+    let Resumed { mut journal, run, .. } = resumed;
+    let shown = || -> Vec<_> {
+        let records = Records::open(out.path(), &run).unwrap().map(Result::unwrap);
+        records.map(|record| record.findings.concat()).collect()
+    };
+    assert_eq!(shown(), ["a", "", "", "a"]);
+    journal.append_revisited(&shows(2, "b")).unwrap();
+    assert_eq!(shown(), ["a", "", "b", "a"]);
+    drop(journal);
+    let checked = RunInfo { checked: Some("model.onnx".to_owned()), ..run.clone() };
+    for lost in ["a", "b"] {
+        let lost = check_findings((out.path(), &checked), [lost]);
+        assert!(matches!(lost, Err(StoreError::LostFindings { .. })));
+    }
+    // a later part knows whose folders are left of it
+    let again = Journal::resume(&directory, &self::run(), &|_| StoredFinding::Whole).unwrap();
+    assert!(again.named.contains("b"));
 }
 
 #[test]
 fn time_of_a_run_is_that_of_all_its_parts() {
     let out = tempfile::tempdir().unwrap();
-    let end = |summary: Option<&Summary>| {
-        let directory = RunDirectory::resume(out.path()).unwrap();
-        record_end(&directory, (RunEnd::Interrupted, summary), (Vec::new(), None)).unwrap();
-        let run = read_run(out.path()).unwrap();
-        (run.seconds, run.workers_lost)
+    let end = |out: &Path, end: RunEnd, totals: Option<RunTotals>| {
+        let directory = RunDirectory::resume(out).unwrap();
+        let ended = RunEnded { end, totals, workforce: Vec::new(), processor: None };
+        record_end(&directory, ended).unwrap();
+        read_run(out).unwrap().totals
     };
-    let part = Summary { seconds: 1.5, workers_lost: 2, ..Summary::default() };
+    let part = RunTotals { seconds: 1.5, workers_lost: 2 };
+    let interrupted = || end(out.path(), RunEnd::Interrupted, Some(part));
+    let reported = || {
+        let mut seconds = None;
+        replay_events(out.path(), &mut |event| {
+            if let Event::CampaignFinished { summary, .. } | Event::Progress { summary, .. } = event {
+                seconds = Some(summary.seconds);
+            }
+        })
+        .unwrap();
+        seconds.unwrap()
+    };
     drop(begin(out.path()));
-    assert_eq!(end(Some(&part)), (Some(1.5), Some(2)));
+    assert_eq!((interrupted(), reported()), (Some(part), 1.5));
     drop(resume(out.path()).unwrap());
-    assert_eq!(end(Some(&part)), (Some(3.0), Some(4)));
+    assert_eq!(reported().to_bits(), 0, "it runs");
+    assert_eq!((interrupted(), reported()), (Some(RunTotals { seconds: 3.0, workers_lost: 4 }), 3.0));
     // one is killed
     drop(resume(out.path()).unwrap());
     drop(resume(out.path()).unwrap());
-    assert_eq!(end(Some(&part)), (None, None));
+    assert_eq!((interrupted(), reported()), (None, 0.0));
     // the only one fails
     let out = tempfile::tempdir().unwrap();
     drop(begin(out.path()));
-    let directory = RunDirectory::resume(out.path()).unwrap();
-    record_end(&directory, (RunEnd::Failed("no disk".to_owned()), None), (Vec::new(), None)).unwrap();
-    assert_eq!(read_run(out.path()).unwrap().seconds, None);
+    assert_eq!(end(out.path(), RunEnd::Failed("no disk".to_owned()), None), None);
 }
 
 #[test]
@@ -413,7 +436,14 @@ fn resumed_run_records_its_budget_and_when_it_went_on() {
     assert_eq!(recorded.budget, Budget::Cases(12));
     assert_eq!(
         recorded.resumed,
-        [Continuation { started: 5, cases: 1, budget: Budget::Cases(12), unfinished: Vec::new() }]
+        [Continuation {
+            started: 5,
+            cases: 1,
+            budget: Budget::Cases(12),
+            unfinished: Vec::new(),
+            journal_lines: 1,
+            revisited_lines: 0
+        }]
     );
     assert_eq!(recorded.started, 0);
 }
