@@ -29,7 +29,7 @@ pub struct Records {
     /// The cases that were decided again; `None` if none were.
     revisited: Option<RecordFile>,
     seen: SeenCases,
-    /// The findings that were removed when the campaign was resumed, and where the lines end that are decided again if they name one.
+    /// What was removed each time the campaign was resumed: cases that were decided before and name one of these findings are open.
     removed: Vec<Removed>,
 }
 
@@ -62,8 +62,10 @@ struct LinePlace {
 /// The findings that a campaign removed when it was resumed, since they were unfinished.
 struct Removed {
     findings: BTreeSet<String>,
-    /// The last lines of the journal, and of that of the cases that were decided again, by then.
-    until: [u64; 2],
+    /// The lines that the journal had by then.
+    journal_lines: u64,
+    /// The lines that the journal of the cases that were decided again had by then.
+    revisited_lines: u64,
 }
 
 /// What holds for every case of a run.
@@ -122,11 +124,11 @@ impl Records {
         self.seen.missing()
     }
 
-    fn read(&mut self, Place { index, is_revisited, line }: &Place) -> Result<CaseRecord, StoreError> {
-        let file = self.revisited.as_mut().filter(|_| *is_revisited).unwrap_or(&mut self.journal);
-        let mut record = CaseRecord { index: *index, ..file.read(*line)? };
-        let is_before = |removed: &&Removed| line.number <= removed.until[usize::from(*is_revisited)];
-        self.removed.iter().filter(is_before).for_each(|removed| record.take_back(&removed.findings));
+    fn read(&mut self, place: &Place) -> Result<CaseRecord, StoreError> {
+        let file = self.revisited.as_mut().filter(|_| place.is_revisited).unwrap_or(&mut self.journal);
+        let mut record = CaseRecord { index: place.index, ..file.read(place.line)? };
+        let removed = self.removed.iter().filter(|removed| removed.is_after(place));
+        removed.for_each(|removed| record.take_back(&removed.findings));
         Ok(record)
     }
 }
@@ -142,8 +144,17 @@ impl Iterator for Records {
 
 impl Removed {
     fn by(continuation: &Continuation) -> Self {
-        let until = [continuation.journal_lines, continuation.revisited_lines];
-        Self { findings: continuation.unfinished.iter().cloned().collect(), until }
+        let Continuation { unfinished, journal_lines, revisited_lines, .. } = continuation;
+        Self {
+            findings: unfinished.iter().cloned().collect(),
+            journal_lines: *journal_lines,
+            revisited_lines: *revisited_lines,
+        }
+    }
+
+    /// Whether they were removed after the record there was written.
+    const fn is_after(&self, place: &Place) -> bool {
+        place.line.number <= if place.is_revisited { self.revisited_lines } else { self.journal_lines }
     }
 }
 
