@@ -56,9 +56,11 @@ impl Identity {
         is_alike(&self.signature, signature)
             && match (&self.signature.cause, &signature.cause) {
                 (Cause::Graph(_), Cause::Graph(_)) if self.is_told_by_trigger() => self.triggers(nodes),
-                // other mutants may explain another bug that shows under the same condition
+                // other mutants may explain another bug that shows under the same condition, unless an edit is right about all that do
                 (Cause::Graph(_), Cause::Diagnosis(possible)) if self.is_told_by_trigger() => {
-                    self.triggers(nodes) && possible.iter().all(|mutant| self.refuted.contains(mutant))
+                    let is_explained = !self.edits.is_empty();
+                    let are_refuted = || possible.iter().all(|mutant| self.refuted.contains(mutant));
+                    self.triggers(nodes) && (is_explained || are_refuted())
                 }
                 (Cause::Graph(_), Cause::Graph(present)) => self.is_contained_in(present),
                 (Cause::Diagnosis(known), Cause::Diagnosis(possible)) => {

@@ -232,6 +232,11 @@ fn explained_case_is_an_unexplained_finding_by_a_refuted_mutant() {
     assert!(finding.is_likely(&explained(&["truncated"])), "by accident");
     assert!(!finding.is_likely(&explained(&["bias-dropped"])));
     assert!(!finding.is_likely(&explained(&["truncated", "bias-dropped"])));
+    let edited = Identity { edits: names(&["conv-bias-ignored"]), ..finding.clone() };
+    assert!(
+        edited.is_likely(&explained(&["bias-dropped"])),
+        "an edit is right about what satisfies the trigger"
+    );
 }
 
 #[test]
