@@ -132,7 +132,7 @@ impl RunFindings {
         run.is_none_or(|run| run.variants.iter().any(|info| info.variant.backend == *backend))
     }
 
-    /// Those of the findings `absent` in `other` whose cases show findings there that the same mistake may explain, and the rest.
+    /// Splits the findings that are `absent` in `other` into those that have another name there and the rest.
     pub(crate) fn renamed_in(
         &self,
         other: &Self,

@@ -50,7 +50,7 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
-    /// Takes back that the case shows `findings`, which are gone: it was not investigated then.
+    /// Takes back that the case shows these `findings`, which no longer exist: what diverges counts as not investigated.
     pub fn take_back(&mut self, findings: &BTreeSet<String>) {
         if !self.findings.iter().any(|name| findings.contains(name)) {
             return;

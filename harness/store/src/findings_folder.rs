@@ -37,8 +37,8 @@ impl FindingsFolder {
         Self { path, disk: run_directory.disk(), named: BTreeSet::new() }
     }
 
-    /// Takes the findings of a resumed run up again, which are called this. Removes what the run left unfinished when it was killed, and nothing
-    /// else.
+    /// Takes up the findings of a resumed run again, which have these folder names. Removes what the run left incomplete when it was killed, and
+    /// nothing else.
     pub fn resume(&mut self, named: BTreeSet<String>) -> Result<(), StoreError> {
         fs::create_dir_all(&self.path).map_err(StoreError::writing(&self.path))?;
         if self.path.is_symlink() {
@@ -143,7 +143,7 @@ impl FindingsFolder {
             return Ok(());
         }
         let (recording, removed) = (path_beside(&folder), unfinished(&folder));
-        // no part of it is left by its name if this is killed
+        // a process that is killed here leaves no part of it under its own name
         fs::rename(&folder, &removed).map_err(StoreError::writing(&folder))?;
         fs::remove_dir_all(&removed).map_err(StoreError::writing(&removed))?;
         fs::remove_file(&recording).map_err(StoreError::writing(recording))

@@ -38,7 +38,7 @@ fn names_in(run_directory: &Path) -> Result<BTreeSet<String>, StoreError> {
     Ok(names)
 }
 
-/// Those of the `absent` findings that were not known before the run. Of the known ones, runs of earlier versions record only the number.
+/// The `absent` findings that were not known before the run. Runs of earlier versions record only how many were known, not which.
 fn without_known<'a>(absent: Vec<&'a str>, known: &[KnownFindings]) -> Vec<&'a str> {
     let names: Option<Vec<&Vec<String>>> = known.iter().map(|folder| folder.names.as_ref()).collect();
     if let Some(names) = names {
