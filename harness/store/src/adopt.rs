@@ -90,8 +90,8 @@ fn adopt_without_case(finding: &Path, found: Finding, folder: PathBuf) -> Result
     Ok(folder)
 }
 
-/// Adds where `found` was seen to the finding in `folder`, which has its signature. Whether both have the same case.
-fn add_sightings(folder: &Path, found: Finding) -> Result<bool, StoreError> {
+/// Adds where `found` was seen to the finding in `folder`, which is the same bug. Whether both have the same case.
+pub fn add_sightings(folder: &Path, found: Finding) -> Result<bool, StoreError> {
     let mut stored: Finding = read_json_in(folder, FINDING)?;
     if !found.wrong_at.is_empty() {
         stored.list_places_of(&found);

@@ -85,7 +85,8 @@ fn merge_into(
     let mut journal = Journal::without_run(directory, whole)?;
     let mut findings = MergedFindings::new(same_bug);
     merge_journals(parts, &mut journal, &mut findings)?;
-    parts.iter().try_for_each(|part| findings.adopt(&part.findings(), &folder))?;
+    let shards: Vec<_> = parts.iter().map(Part::findings).collect();
+    findings.adopt(&shards, &folder)?;
     journal.finish()
 }
 
