@@ -268,7 +268,7 @@ pub struct KnownFindings {
     pub folder: PathBuf,
     /// The number of findings in it.
     pub findings: u64,
-    /// A checksum over their names and minimal cases.
+    /// A checksum over what they are recognized by: their signatures, minimal cases, explanations, triggers and outcomes.
     pub checksum: String,
     /// Their folder names, as the journal names them; `None` in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

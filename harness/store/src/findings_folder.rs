@@ -161,7 +161,7 @@ impl FindingsFolder {
         let (mut names, mut hasher) = (Vec::new(), blake3::Hasher::new());
         for path in self.folders()?.iter().filter(|path| has_finding(path)) {
             let finding: Finding = read_json_in(path, FINDING)?;
-            hasher.update(format!("{} {}\n", finding.signature.slug(), finding.case).as_bytes());
+            hasher.update(&recognized_by(&finding).map_err(StoreError::format(path.join(FINDING)))?);
             names.push(finding.signature.slug());
         }
         let checksum = hasher.finalize().to_hex()[..CHECKSUM_DIGITS].to_owned();
@@ -208,6 +208,12 @@ impl FindingsFolder {
         folders.sort();
         Ok(folders)
     }
+}
+
+/// What tells by which cases a run recognizes the finding if it knows it, as text.
+fn recognized_by(finding: &Finding) -> serde_json::Result<Vec<u8>> {
+    let Finding { signature, kind, case, diagnosis, refuted, trigger, outcomes, .. } = finding;
+    serde_json::to_vec(&(signature, kind, case, diagnosis, refuted, trigger, outcomes))
 }
 
 /// Removes what a killed process left unfinished in the folder of a finding and in the folders there.
@@ -295,6 +301,22 @@ mod tests {
         let folder = FindingsFolder::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases"));
         let names = folder.describe().unwrap().names.unwrap();
         assert!(names.len() > 20 && names.iter().all(|name| folder.finding(name).is_dir()), "{names:?}");
+    }
+
+    /// As after `explain`, which writes into the folder of the finding.
+    #[test]
+    fn known_findings_that_are_recognized_otherwise_have_another_checksum() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        let out = tempfile::tempdir().unwrap();
+        let folder = FindingsFolder::at(out.path());
+        let finding = read_finding(&adopt(&stored, out.path()).unwrap()).unwrap().unwrap();
+        let checksum = || folder.describe().unwrap().checksum;
+        let before = checksum();
+        folder.update(&Finding { cut_short: true, ..finding.clone() }).unwrap();
+        assert_eq!(checksum(), before);
+        folder.update(&Finding { refuted: vec!["conv-bias-negated".to_owned()], ..finding }).unwrap();
+        assert_ne!(checksum(), before);
     }
 
     #[test]
