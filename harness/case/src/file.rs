@@ -98,11 +98,17 @@ fn path_in(folder: &Path, name: impl AsRef<Path>, allowed: &[&Path]) -> io::Resu
 pub fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     file.take(MAX_LINE_BYTES + 1).read_until(b'\n', line)?;
+    check_line(line)?;
+    Ok(!line.is_empty())
+}
+
+/// That a line, with its end, is no longer than [`read_line`] reads.
+pub fn check_line(line: &[u8]) -> io::Result<()> {
     if line.len() as u64 > MAX_LINE_BYTES {
         let message = format!("a line is longer than {MAX_LINE_BYTES} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
-    Ok(!line.is_empty())
+    Ok(())
 }
 
 #[cfg(test)]

@@ -95,7 +95,8 @@ pub use event::{Event, Investigating, MemoryGrowth, StartingWorkers};
 pub use fact::{Axes, Fact, Property, Quantity, Relation};
 pub use fallback::{Fallback, FallbackReason, FallbackValues};
 pub use file::{
-    LaterFormat, MAX_FILE_BYTES, check_format, open_file, read_file, read_file_in, read_line, read_part_in,
+    LaterFormat, MAX_FILE_BYTES, check_format, check_line, open_file, read_file, read_file_in, read_line,
+    read_part_in,
 };
 pub use filling::{Fillable, Filling, OutputFilling};
 pub use finding::{CaseSize, FINDING_FORMAT, Finding, Sighting};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use twinfer_onnx::Rule;
 
 use crate::{
-    Culprit, Diagnosis, Disagreement, Fallback, FallbackValues, Stage, Variant, rule_name,
-    short_decimals::with_short_decimals,
+    Culprit, Diagnosis, Disagreement, Fallback, FallbackValues, Stage, Variant, backend_error::shortened,
+    rule_name, short_decimals::with_short_decimals,
 };
 
 /// What the checks conclude about one variant on one case.
@@ -123,14 +123,14 @@ impl Divergence {
         self.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
     }
 
-    /// A divergence without diagnosis, fallback, rule, culprit or disagreement.
-    pub const fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
+    /// A divergence without diagnosis, fallback, rule, culprit or disagreement. What is too long of `detail` is left out.
+    pub fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self {
             variant,
             stage,
             kind,
             blame,
-            detail,
+            detail: shortened(&detail, MAX_DETAIL),
             diagnosis: None,
             fallback: None,
             documented: None,
@@ -146,6 +146,9 @@ impl Divergence {
         self.kind = kind;
     }
 }
+
+/// The most bytes of a detail, which may be what a backend reported.
+const MAX_DETAIL: usize = 16 << 10;
 
 /// What introduces the name of the broken rule in the detail of a graph that was accepted.
 const ACCEPTED: &str = "accepted a graph that breaks ";
@@ -276,6 +279,14 @@ mod tests {
             "accepted a graph that breaks bias-shape: the bias has one value per output channel"
         );
         assert_eq!(accepted("of-yesterday"), "accepted a graph that breaks of-yesterday");
+    }
+
+    #[test]
+    fn detail_of_any_length_fits_into_a_line_of_a_journal() {
+        let variant = "ort:cpu".parse().unwrap();
+        let message = "ö".repeat(4 << 20);
+        let divergence = Divergence::new(variant, Stage::Build, Kind::BuildFailure, Blame::Variant, message);
+        assert!(divergence.detail.len() <= MAX_DETAIL && divergence.detail.ends_with("ö…"));
     }
 
     #[test]

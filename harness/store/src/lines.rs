@@ -1,10 +1,14 @@
 //! The verified lines of a journal.
 
-use std::{io::BufRead, path::PathBuf};
+use std::{
+    io::{self, BufRead},
+    path::PathBuf,
+};
 
 use serde::Deserialize;
 use twinfer_case::{
-    CaseHash, CaseRecord, JOURNAL_FORMAT, JournalEnd, Provenance, RunInfo, check_format, read_line,
+    CaseHash, CaseRecord, JOURNAL_FORMAT, JournalEnd, Provenance, RunInfo, check_format, check_line,
+    read_line,
 };
 
 use crate::{
@@ -64,12 +68,15 @@ impl Position {
         Self { lines: 0, bytes: 0, chain: (run.format >= CHAINED).then(|| Chain::of(run, name)) }
     }
 
-    /// The next line, which ends here then: a record with its checksum.
-    pub fn append(&mut self, record: &CaseRecord) -> serde_json::Result<Vec<u8>> {
-        let line = match &mut self.chain {
+    /// The next line, which ends here then: a record with its checksum. An error if the line is too long to be read again.
+    pub fn append(&mut self, record: &CaseRecord) -> io::Result<Vec<u8>> {
+        let mut chain = self.chain.clone();
+        let line = match &mut chain {
             Some(chain) => chain.append(record)?,
             None => [serde_json::to_vec(record)?, b"\n".to_vec()].concat(),
         };
+        check_line(&line)?;
+        self.chain = chain;
         self.lines += 1;
         self.bytes += line.len() as u64;
         Ok(line)

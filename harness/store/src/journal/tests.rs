@@ -447,3 +447,15 @@ fn resumed_run_records_its_budget_and_when_it_went_on() {
     );
     assert_eq!(recorded.started, 0);
 }
+
+#[test]
+fn record_that_could_not_be_read_again_is_not_written() {
+    let out = tempfile::tempdir().unwrap();
+    let mut journal = begin(out.path());
+    append_all(&mut journal, &[record(1)]);
+    let long = CaseRecord { findings: vec!["f".repeat(16 << 20)], ..record(2) };
+    assert!(journal.append(&long).unwrap_err().to_string().contains("longer than"));
+    append_all(&mut journal, &[record(2)]);
+    drop(journal);
+    assert_eq!(resume(out.path()).unwrap().summary.cases, 2);
+}
