@@ -560,12 +560,12 @@ fn finding_that_an_earlier_version_called_otherwise_is_the_same() {
     let mut later = earlier.clone();
     later.signature.error.get_or_insert_with(|| "kINVALID_NODE".to_owned());
     earlier.signature = later.signature.clone();
-    later.signature = later.signature.with_condition(Some("dims == 2"));
+    later.signature = later.signature.with_check(Some("dims == 2"));
     assert_ne!(earlier.signature.slug(), later.signature.slug());
     let difference = between(&with_first(&earlier), &with_first(&later));
     assert!(difference.new.is_empty() && difference.gone.is_empty(), "{difference:?}");
     assert!(difference.changed.is_empty(), "{difference:?}");
-    later.signature = earlier.signature.clone().with_condition(Some("dims == 3"));
+    later.signature = earlier.signature.clone().with_check(Some("dims == 3"));
     let difference = between(&with_first(&earlier), &with_first(&later));
     assert_eq!(difference.changed.len(), 1, "{difference:?}");
 }

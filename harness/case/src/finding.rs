@@ -80,15 +80,15 @@ impl Finding {
         let is_listed = || shown.outcomes.iter().all(|one| self.lists(&one.outcome));
         self.case == shown.case
             && (self.signature == shown.signature
-                || self.signature == shown.signature.without_condition()
+                || self.signature == shown.signature.without_check()
                 || self.is_explained_by(shown)
                 || !shown.outcomes.is_empty() && is_listed())
     }
 
-    /// The signature as this version of twinfer gives it: earlier ones left out the condition that an ONNX parser names.
+    /// The signature as this version of twinfer gives it: earlier ones left out the check that failed.
     pub fn current_signature(&self) -> Signature {
-        let condition = self.divergences.first().and_then(Divergence::failed_condition);
-        self.signature.clone().with_condition(condition)
+        let check = self.divergences.first().and_then(Divergence::failed_check);
+        self.signature.clone().with_check(check.as_deref())
     }
 
     /// Whether nothing but an explanation distinguishes `shown` from this finding, which has none.

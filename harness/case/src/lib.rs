@@ -34,6 +34,7 @@ mod distribution;
 mod encoded_case;
 mod event;
 mod fact;
+mod failed_check;
 mod fallback;
 mod file;
 mod filling;

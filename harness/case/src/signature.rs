@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackendName, Fallback, FallbackReason, FallbackValues, Kind, Stage};
+use crate::{BackendName, Fallback, FallbackReason, FallbackValues, Kind, Stage, failed_check};
 
 /// What makes two divergences the same bug; computed on the minimal case.
 ///
@@ -18,7 +18,7 @@ pub struct Signature {
     /// Why the backend diverges, or what is left of the graph.
     pub cause: Cause,
     /// The code of the backend's error, how its process crashed, the rule whose violation it accepts, or the backend from which its outputs
-    /// differ where nothing says which is right; `None` if the divergence has none of these. Behind the code of an ONNX parser stands the condition that failed, if the parser names it.
+    /// differ where nothing says which is right; `None` if the divergence has none of these. If a valid model was refused, the check that failed stands behind the code, as far as the message names it.
     pub error: Option<String>,
 }
 
@@ -68,38 +68,45 @@ impl Signature {
         format!("{}-{}", slug.trim_end_matches('-'), &digest.as_str()[..8])
     }
 
-    /// The same signature with the condition in the code of an ONNX parser that failed, which tells refusals with one code apart.
+    /// The same signature with the check in the code of the backend that failed, which tells refusals with one code apart.
     #[must_use]
-    pub fn with_condition(self, condition: Option<&str>) -> Self {
-        let error = match (&self.error, condition) {
-            (Some(code), Some(condition))
-                if self.kind == Kind::RejectsValid && self.condition().is_none() =>
-            {
-                Some(format!("{code}{CONDITION}{condition}"))
+    pub fn with_check(self, check: Option<&str>) -> Self {
+        let error = match (&self.error, check) {
+            (Some(code), Some(check)) if self.is_of_refusal() && self.failed_check().is_none() => {
+                Some(format!("{code}{CHECK}{check}"))
             }
             _ => return self,
         };
         Self { error, ..self }
     }
 
-    /// The condition in the code of an ONNX parser that failed; `None` if the signature has none.
-    pub fn condition(&self) -> Option<&str> {
-        let (_, condition) = self.error.as_deref()?.split_once(CONDITION)?;
-        (self.kind == Kind::RejectsValid).then_some(condition)
+    /// The [check](crate::Divergence::failed_check) in the code of the backend that failed; `None` if the signature has none.
+    pub fn failed_check(&self) -> Option<&str> {
+        let (_, check) = self.error.as_deref()?.split_once(CHECK)?;
+        self.is_of_refusal().then_some(check)
     }
 
-    /// The signature as it was before it had a condition.
+    /// Whether a condition failed in the code of an ONNX parser. Each is for one mistake, in whatever model it shows.
+    pub fn is_told_by_condition(&self) -> bool {
+        self.failed_check().is_some_and(|check| !failed_check::is_place(check))
+    }
+
+    const fn is_of_refusal(&self) -> bool {
+        matches!(self.kind, Kind::RejectsValid | Kind::BuildFailure)
+    }
+
+    /// The signature as it was before it had a check.
     #[must_use]
-    pub fn without_condition(&self) -> Self {
-        let code = self.condition().and(self.error.as_deref()).and_then(|error| error.split_once(CONDITION));
+    pub fn without_check(&self) -> Self {
+        let code = self.failed_check().and(self.error.as_deref()).and_then(|error| error.split_once(CHECK));
         let error = code.map_or_else(|| self.error.clone(), |(code, _)| Some(code.to_owned()));
         Self { error, ..self.clone() }
     }
 
     /// Whether `slug` is the folder name of a finding with this signature, in this version of twinfer or in one whose signatures had no
-    /// condition.
+    /// check.
     pub fn is_called(&self, slug: &str) -> bool {
-        self.slug() == slug || self.condition().is_some() && self.without_condition().slug() == slug
+        self.slug() == slug || self.failed_check().is_some() && self.without_check().slug() == slug
     }
 
     /// Whether `slug` begins as the folder names of `backend`'s findings do: with the backend and a stage, or with the backend and `unstable`.
@@ -124,8 +131,8 @@ impl Signature {
     }
 }
 
-/// What stands between the code of an error and the condition that failed.
-const CONDITION: &str = ": ";
+/// What stands between the code of an error and the check that failed.
+const CHECK: &str = ": ";
 
 const SLUG_TEXT: usize = 111;
 
@@ -169,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finding_keeps_the_name_that_it_had_without_a_condition() {
+    fn finding_keeps_the_name_that_it_had_without_a_check() {
         let earlier = Signature {
             backend: BackendName::Trt,
             stage: Stage::Parse,
@@ -177,15 +184,15 @@ mod tests {
             cause: Cause::Graph(vec!["QuantizeLinear".to_owned()]),
             error: Some("kINVALID_NODE helper".to_owned()),
         };
-        assert_eq!((earlier.condition(), earlier.without_condition()), (None, earlier.clone()));
-        let named = earlier.clone().with_condition(Some("K == scaleSize"));
-        assert_eq!(named.condition(), Some("K == scaleSize"));
-        assert_eq!(named.clone().with_condition(Some("another")), named, "it has one");
-        assert_eq!(named.without_condition(), earlier);
+        assert_eq!((earlier.failed_check(), earlier.without_check()), (None, earlier.clone()));
+        let named = earlier.clone().with_check(Some("K == scaleSize"));
+        assert_eq!(named.failed_check(), Some("K == scaleSize"));
+        assert_eq!(named.clone().with_check(Some("another")), named, "it has one");
+        assert_eq!(named.without_check(), earlier);
         assert!(named.is_called(&named.slug()) && named.is_called(&earlier.slug()));
         assert!(!earlier.is_called(&named.slug()) && named.slug() != earlier.slug());
         let crash = Signature { kind: Kind::Crash, ..earlier };
-        assert_eq!(crash.clone().with_condition(Some("K == scaleSize")), crash);
+        assert_eq!(crash.clone().with_check(Some("K == scaleSize")), crash);
     }
 
     #[test]

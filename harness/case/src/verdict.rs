@@ -5,7 +5,7 @@ use twinfer_onnx::Rule;
 
 use crate::{
     Culprit, Diagnosis, Disagreement, Fallback, FallbackValues, Stage, Variant, backend_error::shortened,
-    rule_name, short_decimals::with_short_decimals,
+    failed_check, rule_name, short_decimals::with_short_decimals,
 };
 
 /// What the checks conclude about one variant on one case.
@@ -89,17 +89,15 @@ impl Divergence {
         }
     }
 
-    /// The condition that failed in the code of an ONNX parser when it refused a valid model, such as `K == scaleSize`, as the parser's
-    /// message names it. `None` if the message names none, or if the divergence is not [`Kind::RejectsValid`].
-    pub fn failed_condition(&self) -> Option<&str> {
-        if self.kind != Kind::RejectsValid {
-            return None;
+    /// The check that failed in the code of the backend when it refused a valid model, as its message names it: the condition of an ONNX parser, such as
+    /// `K == scaleSize`, or the place of another check, such as `at computeCosts in optimizer.cpp`. `None` if the message names neither, or if the
+    /// divergence is neither [`Kind::RejectsValid`] nor [`Kind::BuildFailure`].
+    pub fn failed_check(&self) -> Option<String> {
+        match self.kind {
+            Kind::RejectsValid => failed_check::of_parser(&self.detail),
+            Kind::BuildFailure => failed_check::of_builder(&self.detail),
+            _ => None,
         }
-        let (_, message) = self.detail.split_once(FAILED_ASSERTION)?;
-        let ends = [" && \"", ": "].into_iter().filter_map(|end| message.find(end));
-        let line = message.lines().next()?;
-        let condition = ends.min().and_then(|end| line.get(..end)).unwrap_or(line).trim();
-        (1..=LONGEST_CONDITION).contains(&condition.len()).then_some(condition)
     }
 
     /// The rule that the accepted graph breaks; `None` if the divergence is another one, or twinfer no longer has the rule.
@@ -158,12 +156,6 @@ fn clause(sentence: &str) -> String {
     let mut characters = sentence.trim_end_matches('.').chars();
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }
-
-/// The most bytes of a failed condition: what is longer is no code.
-const LONGEST_CONDITION: usize = 256;
-
-/// What introduces the failed condition in a message of a parser.
-const FAILED_ASSERTION: &str = "Assertion failed: ";
 
 /// What introduces the spacing of exact results in a detail.
 const STEP: &str = "grid step ";
@@ -287,28 +279,6 @@ mod tests {
         let message = "ö".repeat(4 << 20);
         let divergence = Divergence::new(variant, Stage::Build, Kind::BuildFailure, Blame::Variant, message);
         assert!(divergence.detail.len() <= MAX_DETAIL && divergence.detail.ends_with("ö…"));
-    }
-
-    #[test]
-    fn failed_condition_stands_before_its_explanation() {
-        let refused = |kind, detail: &str| {
-            let variant = "trt".parse().unwrap();
-            let divergence = Divergence::new(variant, Stage::Parse, kind, Blame::Variant, detail.to_owned());
-            divergence.failed_condition().map(str::to_owned)
-        };
-        let message = "kINVALID_NODE QuantDequantLinearHelper: kINVALID_NODE at node 3: Assertion failed: K == scaleSize && \"The number";
-        assert_eq!(refused(Kind::RejectsValid, message).as_deref(), Some("K == scaleSize"));
-        let of_rtx = "Assertion failed: (bias.d[0] == weights.d[0]): Shape of bias weights = 1, of kernel weights = 4.";
-        assert_eq!(refused(Kind::RejectsValid, of_rtx).as_deref(), Some("(bias.d[0] == weights.d[0])"));
-        let without_comment = "Assertion failed: a && b\nnode4: c";
-        assert_eq!(refused(Kind::RejectsValid, without_comment).as_deref(), Some("a && b"));
-        assert_eq!(
-            refused(Kind::BuildFailure, message),
-            None,
-            "a builder asserts what follows from an error"
-        );
-        assert_eq!(refused(Kind::RejectsValid, "Assertion engine failed."), None);
-        assert_eq!(refused(Kind::RejectsValid, &format!("Assertion failed: {}", "a".repeat(1000))), None);
     }
 
     #[test]

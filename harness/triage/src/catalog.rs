@@ -11,7 +11,7 @@ use crate::{
     matching::Matching,
     minimal_case::MinimalCase,
     provisional::Provisional,
-    resemblance::{differ_in_conditions, is_alike, known_parts},
+    resemblance::{differ_in_checks, is_alike, known_parts},
     triage_result::Reduced,
 };
 
@@ -122,15 +122,15 @@ impl Catalog {
 
     /// The guise under which cases that look like this are counted if the finding at `index` is *masked* in them: mutants explain the
     /// finding, and no mutant explains the case, in which two mutants may have combined; or other mutants explain the case than the
-    /// finding, and do so by accident; or another condition fails in a parser. `None` if the finding shows unmasked.
+    /// finding, and do so by accident; or another check fails in the backend. `None` if the finding shows unmasked.
     pub fn guise(&self, index: usize, provisional: &Provisional) -> Option<Guise> {
         let Entry { identity, masked, .. } = &self.entries[index];
-        if differ_in_conditions(&identity.signature, &provisional.signature) {
+        if differ_in_checks(&identity.signature, &provisional.signature) {
             let operators = match &provisional.signature.cause {
                 Cause::Graph(classes) => weighted_operators(classes),
                 _ => Vec::new(),
             };
-            let condition = provisional.signature.condition().map(str::to_owned);
+            let condition = provisional.signature.failed_check().map(str::to_owned);
             return Some(Guise { operators, condition, ..Guise::default() });
         }
         match (&identity.signature.cause, &provisional.signature.cause) {
@@ -183,7 +183,7 @@ impl Catalog {
         let alike = self.entries.iter().enumerate().rev();
         let alike = alike.filter(|(_, Entry { identity, .. })| {
             is_alike(&identity.signature, &provisional.signature)
-                || differ_in_conditions(&identity.signature, &provisional.signature)
+                || differ_in_checks(&identity.signature, &provisional.signature)
         });
         let counted = alike.filter_map(|(index, entry)| {
             let guise = self.guise(index, provisional)?;
@@ -200,7 +200,7 @@ impl Catalog {
     pub fn due_to_look_behind(&self, index: usize, case: CaseHash) -> Option<&Arc<Identity>> {
         let Entry { identity, cases, .. } = &self.entries[index];
         let may_hide =
-            matches!(identity.signature.cause, Cause::Graph(_)) && identity.signature.condition().is_none();
+            matches!(identity.signature.cause, Cause::Graph(_)) && !identity.signature.is_told_by_condition();
         let is_minimal = self.matching == Matching::Similar;
         (may_hide && is_minimal && *cases > 0 && is_drawn(case, chance(*cases + 1))).then_some(identity)
     }
@@ -380,7 +380,7 @@ mod tests {
         let mut named = Catalog::default();
         named.add(Arc::new(Identity {
             broken_by: None,
-            signature: refused.with_condition(Some("K == 2")),
+            signature: refused.with_check(Some("K == 2")),
             classes: names(&["Conv"]),
             outcomes: Vec::new(),
             trigger: None,

@@ -93,11 +93,10 @@ pub fn is_alike(one: &Signature, other: &Signature) -> bool {
         && one.error == other.error
 }
 
-/// Whether a parser refused both with the same error, but for the condition that failed.
-pub fn differ_in_conditions(one: &Signature, other: &Signature) -> bool {
-    let conditions = one.condition().zip(other.condition());
-    conditions.is_some_and(|(one, other)| one != other)
-        && is_alike(&one.without_condition(), &other.without_condition())
+/// Whether a backend refused both with the same error, but for the check that failed.
+pub fn differ_in_checks(one: &Signature, other: &Signature) -> bool {
+    let checks = one.failed_check().zip(other.failed_check());
+    checks.is_some_and(|(one, other)| one != other) && is_alike(&one.without_check(), &other.without_check())
 }
 
 /// Whether the signature is of wrong values, which an explanation may have made a precision fallback.

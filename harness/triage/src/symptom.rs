@@ -20,7 +20,7 @@ pub struct Symptom {
     fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
-    /// The [condition](Divergence::failed_condition) that fails in a parser.
+    /// The [condition](Divergence::failed_check) that fails in a parser.
     condition: Option<String>,
     /// The conditions that failed for one case, if they were several: which one fails depends on what a worker ran before.
     varying: BTreeSet<String>,
@@ -55,7 +55,7 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        let condition = divergence.failed_condition().map(str::to_owned);
+        let condition = divergence.failed_check();
         let (varying, ignored) = (BTreeSet::new(), Ignored::Refuted(Vec::new()));
         Self { stage, kind, blame, fallback, diagnosis, error, condition, varying, ignored, inside: None }
     }
@@ -187,7 +187,7 @@ impl Symptom {
             cause,
             error: self.error.clone(),
         }
-        .with_condition(self.condition.as_deref())
+        .with_check(self.condition.as_deref())
     }
 
     /// Whether a condition fails in a parser in `other` that is none of this symptom.

@@ -81,7 +81,7 @@ fn cases_whose_condition_depends_on_the_worker_are_investigated_seldom() {
     let record = against(Role::NamesAnotherConditionOnceWarm, 300).record(2, 3);
     let refused = record.journal.iter().filter(|record| !record.findings.is_empty()).count();
     let [finding] = &record.findings[..] else { panic!("one bug: {:?}", record.findings) };
-    assert_eq!(finding.signature.condition(), Some("bias.rank == 1"));
+    assert_eq!(finding.signature.failed_check(), Some("bias.rank == 1"));
     let masked = record.journal.iter().filter(|record| !record.masks.is_empty()).count();
     assert!(refused > 60 && masked + 5 > refused, "{masked} of {refused}");
     // of those with Conv, with ConvTranspose and with both, about one before each doubling and one in 64
@@ -96,7 +96,7 @@ fn condition_that_depends_on_earlier_cases_hinders_no_reduction() {
         let one = findings(1);
         assert!(!one.is_empty());
         for finding in &one {
-            assert_eq!(finding.signature.condition(), Some("bias.rank == 1"));
+            assert_eq!(finding.signature.failed_check(), Some("bias.rank == 1"));
             assert_eq!(
                 (finding.after.nodes, finding.after.input_elements),
                 (1, 1),

@@ -36,7 +36,7 @@ impl Identity {
     /// Whether a divergence with this signature is one of the outcomes of a finding that varies.
     fn lists(&self, signature: &Signature) -> bool {
         let is_outcome = |outcome: &CaseOutcome| {
-            outcome.kinds.contains(&signature.kind) && outcome.error == signature.without_condition().error
+            outcome.kinds.contains(&signature.kind) && outcome.error == signature.without_check().error
         };
         self.signature.backend == signature.backend && self.outcomes.iter().any(is_outcome)
     }
@@ -77,7 +77,7 @@ impl Identity {
 
     /// Whether a parser refuses a model with this signature because the condition fails that fails for the finding.
     pub(super) fn is_refused_like(&self, signature: &Signature) -> bool {
-        self.signature.condition().is_some() && is_alike(&self.signature, signature)
+        self.signature.is_told_by_condition() && is_alike(&self.signature, signature)
     }
 
     /// Whether a backend that accepts an invalid graph, as the finding says, does the same here: the same rule is broken, by the same

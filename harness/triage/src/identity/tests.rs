@@ -259,7 +259,7 @@ fn models_that_fail_one_condition_of_a_parser_are_one_finding() {
         let error = Some("kINVALID_NODE".to_owned());
         let signature = Signature { error, ..signature(Kind::RejectsValid, classes) };
         let classes = classes.iter().map(|&class| class.to_owned()).collect();
-        Identity { classes, ..Identity::of_case(signature.with_condition(Some(condition)), case) }
+        Identity { classes, ..Identity::of_case(signature.with_check(Some(condition)), case) }
     };
     let provisional = |identity: &Identity| Provisional {
         signature: identity.signature.clone(),
@@ -272,8 +272,7 @@ fn models_that_fail_one_condition_of_a_parser_are_one_finding() {
     let other = refused(&case(2, 2), &["Add", "Conv"], "scale > 0");
     assert!(!one.is_same_as(&other), "another reason, with the same graph");
     assert!(!one.is_likely(&provisional(&other)), "it has all classes of the finding");
-    let unnamed =
-        Identity { signature: other.signature.without_condition(), ..refused(&case(2, 2), &[], "") };
+    let unnamed = Identity { signature: other.signature.without_check(), ..refused(&case(2, 2), &[], "") };
     assert!(!one.is_same_as(&unnamed) && !one.is_likely(&provisional(&unnamed)));
 }
 
