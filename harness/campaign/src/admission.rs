@@ -227,7 +227,8 @@ impl<'a> Admission<'a> {
         }
     }
 
-    fn is_asked_to_stop(&self) -> bool {
+    /// Whether the campaign is to end before its budget is spent.
+    pub fn is_asked_to_stop(&self) -> bool {
         self.options.stop.load(Ordering::Relaxed)
     }
 }

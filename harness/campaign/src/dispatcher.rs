@@ -110,6 +110,9 @@ impl<'scope, 'env> Dispatcher<'scope, 'env> {
         loop {
             // its index goes to a generator thread
             self.admission.admit();
+            if self.admission.is_asked_to_stop() {
+                self.triage.start_no_more();
+            }
             if self.admission.is_finished() {
                 break;
             }

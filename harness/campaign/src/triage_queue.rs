@@ -179,6 +179,11 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         }
     }
 
+    /// Starts no more investigations.
+    pub const fn start_no_more(&mut self) {
+        self.has_ended = true;
+    }
+
     /// Starts no more investigations, has those under way try no further candidates, and starts more workers for them: time is up.
     pub fn end(&mut self) {
         if !self.has_ended {
@@ -188,7 +193,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         self.under_way.values().for_each(|investigation| investigation.cancellation.hurry());
     }
 
-    /// Whether time is up and no investigation is under way.
+    /// Whether no more investigations start and none is under way.
     pub fn is_over(&self) -> bool {
         self.has_ended && self.under_way.is_empty()
     }

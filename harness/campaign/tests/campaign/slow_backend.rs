@@ -188,6 +188,30 @@ fn what_is_left_unfinished_twice_is_not_investigated() {
     assert!(stored.seconds > outcome.summary.seconds, "the time of both parts");
 }
 
+#[test]
+fn stopped_campaign_ends_with_the_investigations_under_way() {
+    let mut campaign = against(Role::HasManyBugs, 400);
+    campaign.options.investigations = NonZeroUsize::MIN;
+    let (stop, mut under_way, mut later) = (Arc::clone(&campaign.options.stop), Vec::new(), Vec::new());
+    let directory = RunDirectory::create(&campaign.out).unwrap();
+    let sink: &mut dyn FnMut(&Event) = &mut |event| {
+        let Event::Progress { investigating, .. } = event else { return };
+        let cases = investigating.iter().map(|one| one.index);
+        if under_way.is_empty() {
+            under_way.extend(cases);
+            stop.store(!under_way.is_empty(), Ordering::Relaxed);
+        } else {
+            later.extend(cases);
+        }
+    };
+    let summary = Campaign::new(campaign.options.clone()).unwrap().run(&directory, sink).unwrap();
+    assert!(summary.open > 0, "there was more to investigate");
+    assert!(
+        !under_way.is_empty() && later.iter().all(|case| under_way.contains(case)),
+        "{under_way:?} {later:?}"
+    );
+}
+
 /// With a budget of time, what one backend shows does not wait until it is known what another one shows on the same case.
 #[test]
 fn finding_is_known_while_another_one_of_its_case_is_investigated() {
