@@ -148,8 +148,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Keeps the result of an investigation that ended; one that was canceled has none.
     pub fn keep(&mut self, suspect: SuspectId, result: Option<Arc<TriageResult>>) {
-        self.under_way.remove(&suspect);
-        self.done.extend(result.map(|result| (suspect, result)));
+        let ended = self.under_way.remove(&suspect);
+        let is_needed = ended.is_some_and(|ended| !ended.cancellation.is_canceled());
+        self.done.extend(result.filter(|_| is_needed).map(|result| (suspect, result)));
         self.next_lookahead = Instant::now();
         self.has_room = false;
     }
@@ -161,8 +162,10 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
 
     /// Drops what concerns the case at `index`, which is decided.
     pub fn close(&mut self, index: u64) {
-        let mut rest = self.done.split_off(&SuspectId::first_of(index));
-        self.done.append(&mut rest.split_off(&SuspectId::first_of(index + 1)));
+        let (begin, end) = (SuspectId::first_of(index), SuspectId::first_of(index + 1));
+        let mut rest = self.done.split_off(&begin);
+        self.done.append(&mut rest.split_off(&end));
+        self.under_way.range(begin..end).for_each(|(_, investigation)| investigation.cancellation.cancel());
     }
 
     /// Runs more investigations at once, and starts more workers for them, since no case runs any more.

@@ -128,7 +128,7 @@ impl Divergence {
             stage,
             kind,
             blame,
-            detail: shortened(&detail, MAX_DETAIL),
+            detail: if detail.len() > MAX_DETAIL { shortened(&detail, MAX_DETAIL) } else { detail },
             diagnosis: None,
             fallback: None,
             documented: None,

@@ -6,7 +6,8 @@ use std::{
 use twinfer_case::EncodedCase;
 use twinfer_onnx::Graph;
 use twinfer_store::{
-    MODEL, data_sets, findings_of, findings_of_run, has_case, has_finding, has_run, read_model,
+    CASE, MODEL, data_sets, findings_of, findings_of_run, has_case, has_finding, has_recording, has_run,
+    read_model,
 };
 use twinfer_targets::{TargetError, read_case};
 
@@ -72,6 +73,12 @@ pub fn findings_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 pub fn ensure_case(folder: &Path) -> Result<(), Failure> {
     if !has_finding(folder) || has_case(folder) {
         return Ok(());
+    }
+    if has_recording(folder) {
+        return Err(Failure::usage(format!(
+            "{} is missing: copy the folder of the finding again, or let `twinfer fuzz --resume` make it again if it is of a campaign",
+            folder.join(CASE).display()
+        )));
     }
     let model = folder.join(MODEL);
     let model = model.display();

@@ -12,7 +12,7 @@ use crate::{
     files::{read_json_in, write, write_json},
     names::{CASE, FINDING, MODEL, SNAPSHOT, data_set, tensor_file},
     preceding,
-    recording::{Recording, path_beside},
+    recording::{Recording, has_recording, path_beside},
 };
 
 /// The files of a finding's folder that have fixed names. Numbered files are copied as well, and no others.
@@ -47,7 +47,7 @@ pub fn adopt_by_name(finding: &Path, golden_cases: &Path) -> Result<PathBuf, Sto
 
 /// Copies the finding `found` in the folder `finding` to `folder`, or adds it to the one that is there.
 fn adopt_to(finding: &Path, found: Finding, folder: PathBuf) -> Result<PathBuf, StoreError> {
-    if !has_case(finding) && !path_beside(finding).is_file() {
+    if !has_case(finding) && !has_recording(finding) {
         return adopt_without_case(finding, found, folder);
     }
     let recording = Recording::read_beside(finding)?;

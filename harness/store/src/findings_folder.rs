@@ -1,7 +1,7 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -66,7 +66,7 @@ impl FindingsFolder {
     }
 
     /// Adds a finding of the run, whose folder `write` fills: completely or not at all, and never over something that is not this
-    /// run's. A folder that the run wrote before it was killed is written again. The finding is on disk when this returns.
+    /// run's. A folder that the run wrote before it was killed is replaced. The finding is on disk when this returns.
     pub fn add(
         &self,
         finding: &Finding,
@@ -78,22 +78,18 @@ impl FindingsFolder {
             if !self.is_own(&folder, finding) {
                 return Err(StoreError::Obstructed(folder));
             }
-            remove_unfinished_below(&folder)?;
-            write(&folder)?;
-            sync_tree(disk, &folder)?;
-            sync_recording(disk, &folder)?;
-        } else {
-            let incomplete = unfinished(&folder);
-            write(&incomplete)?;
-            sync_tree(disk, &incomplete)?;
-            sync_recording(disk, &incomplete)?;
-            let observed = path_beside(&incomplete);
-            if observed.is_file() {
-                let beside = path_beside(&folder);
-                fs::rename(observed, &beside).map_err(StoreError::writing(beside))?;
-            }
-            fs::rename(&incomplete, &folder).map_err(StoreError::writing(&folder))?;
+            remove_finding(&folder)?;
         }
+        let incomplete = unfinished(&folder);
+        write(&incomplete)?;
+        sync_tree(disk, &incomplete)?;
+        sync_recording(disk, &incomplete)?;
+        let observed = path_beside(&incomplete);
+        if observed.is_file() {
+            let beside = path_beside(&folder);
+            fs::rename(observed, &beside).map_err(StoreError::writing(beside))?;
+        }
+        fs::rename(&incomplete, &folder).map_err(StoreError::writing(&folder))?;
         sync_parent(disk, &folder)
     }
 
@@ -142,11 +138,7 @@ impl FindingsFolder {
         if !self.is_named(&folder) || self.stored(slug) != StoredFinding::Unfinished {
             return Ok(());
         }
-        let (recording, removed) = (path_beside(&folder), unfinished(&folder));
-        // a process that is killed here leaves no part of it under its own name
-        fs::rename(&folder, &removed).map_err(StoreError::writing(&folder))?;
-        fs::remove_dir_all(&removed).map_err(StoreError::writing(&removed))?;
-        fs::remove_file(&recording).map_err(StoreError::writing(recording))
+        remove_finding(&folder)
     }
 
     /// The findings that the journal of the resumed run names and that are whole, each with its minimal case, sorted by folder name.
@@ -216,13 +208,15 @@ fn recognized_by(finding: &Finding) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&(signature, kind, case, diagnosis, refuted, trigger, outcomes))
 }
 
-/// Removes what a killed process left unfinished in the folder of a finding and in the folders there.
-fn remove_unfinished_below(folder: &Path) -> Result<(), StoreError> {
-    remove_unfinished(folder)?;
-    let entries = fs::read_dir(folder).map_err(StoreError::file(folder))?;
-    let folders =
-        entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).try_for_each(|folder| remove_unfinished(&folder))
+/// Removes the folder of a finding and its recording. A process that is killed meanwhile leaves no part of it under its own name.
+fn remove_finding(folder: &Path) -> Result<(), StoreError> {
+    let (recording, removed) = (path_beside(folder), unfinished(folder));
+    fs::rename(folder, &removed).map_err(StoreError::writing(folder))?;
+    fs::remove_dir_all(&removed).map_err(StoreError::writing(&removed))?;
+    match fs::remove_file(&recording) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::writing(recording)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Syncs the recording beside a finding's folder; a finding of a model that golden does not support has none.
@@ -332,14 +326,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_in_a_finding_is_removed() {
+    fn finding_that_is_added_again_keeps_no_file_of_the_one_before() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let out = tempfile::tempdir().unwrap();
-        let inner = out.path().join("test_data_set_0");
-        fs::create_dir(&inner).unwrap();
-        let strays = [unfinished(&out.path().join(FINDING)), unfinished(&inner.join("input_0.pb"))];
-        let kept = inner.join("output_0.pb");
-        strays.iter().chain([&kept]).for_each(|path| fs::write(path, "").unwrap());
-        remove_unfinished_below(out.path()).unwrap();
-        assert!(kept.is_file() && !strays.iter().any(|stray| stray.exists()));
+        let folder = FindingsFolder::at(out.path());
+        let adopted = adopt(&stored, out.path()).unwrap();
+        let finding = read_finding(&adopted).unwrap().unwrap();
+        let stray = adopted.join("test_data_set_1");
+        fs::create_dir(&stray).unwrap();
+        let write = |folder: &Path| {
+            fs::create_dir(folder).map_err(StoreError::writing(folder))?;
+            write_json_durably(&LocalDisk, &folder.join(FINDING), &finding)
+        };
+        folder.add(&finding, write).unwrap();
+        assert!(!stray.exists() && !path_beside(&adopted).exists() && has_finding(&adopted));
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
     }
 }

@@ -60,10 +60,12 @@ pub use merge::merge;
 pub use merged_findings::SameBug;
 pub use model_file::read_model;
 pub use model_inputs::{InputsProblem, ModelInputsError, NumpyError, read_model_inputs};
-pub use names::{MODEL, tensor_file};
+pub use names::{CASE, MODEL, tensor_file};
 pub use page::{page_of, write_page};
 pub use preceding::{read_preceding, write_preceding};
-pub use recording::{Observed, RecordedObservation, Recording, without_recordings, without_timings};
+pub use recording::{
+    Observed, RecordedObservation, Recording, has_recording, without_recordings, without_timings,
+};
 pub use records::Records;
 pub use replay::replay_events;
 pub use run::{RunEnded, machine, now, read_run, record_end, record_recognized, run_id};

@@ -6,7 +6,7 @@ use std::{fmt::Display, path::PathBuf};
 pub const RUN: &str = "run.json";
 /// One line per case, in the order in which verdicts came.
 pub const JOURNAL: &str = "journal.jsonl";
-/// Cases of the journal that a resumed run decided again, one line each time.
+/// Cases of the journal that were decided again, by the same run or one that resumed it, one line each time.
 pub const REVISITED: &str = "revisited.jsonl";
 /// What happened in the supervisor and its workers, one line per event.
 pub const DEBUG_LOG: &str = "debug.log";

@@ -185,6 +185,11 @@ fn is_recording(path: &Path) -> bool {
     path.is_file() && folder.is_some_and(|folder| folder.is_dir())
 }
 
+/// Whether observations are recorded beside the folder of a finding. They are for every finding with a case.
+pub fn has_recording(folder: &Path) -> bool {
+    path_beside(folder).is_file()
+}
+
 /// The path of the recording beside the folder of a case: `FOLDER.observed.json`. If `folder` is a link or `.`, it lies beside the folder that this
 /// leads to.
 pub fn path_beside(folder: &Path) -> PathBuf {

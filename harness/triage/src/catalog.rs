@@ -74,7 +74,7 @@ impl Catalog {
         same.or_else(|| self.entries.iter().position(is_same)).or_else(|| self.find_part(identity))
     }
 
-    /// A finding of one of the two mistakes that a minimal case shows at once, or of one of two directions of a mistake, if each of them is a finding. `None` if cases are matched
+    /// If two known mistakes, or both directions of one, together explain a minimal case, the finding of one of them. `None` if cases are matched
     /// exactly: other nodes of such a case may be wrong in another way.
     fn find_part(&self, identity: &Identity) -> Option<usize> {
         if self.matching == Matching::Exact {
@@ -120,9 +120,12 @@ impl Catalog {
         self.entries.iter().position(|entry| entry.identity.is_likely(provisional))
     }
 
-    /// The guise under which cases that look like this are counted if the finding at `index` is *masked* in them: mutants explain the
-    /// finding, and no mutant explains the case, in which two mutants may have combined; or other mutants explain the case than the
-    /// finding, and do so by accident; or another check fails in the backend. `None` if the finding shows unmasked.
+    /// The guise under which cases that look like this are counted if the finding at `index` is *masked* in them; `None` if it shows unmasked.
+    /// It is masked in three ways:
+    ///
+    /// - mutants explain the finding and none explains the case, in which two mistakes may have combined;
+    /// - other mutants explain the case than the finding, and do so by accident;
+    /// - another check fails in the backend, as it does in workers that have run certain cases before.
     pub fn guise(&self, index: usize, provisional: &Provisional) -> Option<Guise> {
         let Entry { identity, masked, .. } = &self.entries[index];
         if differ_in_checks(&identity.signature, &provisional.signature) {

@@ -57,9 +57,9 @@ impl Observations {
         }
     }
 
-    /// What explains all cases if none but those `refuted` of the listed mutants that reproduce `minimal` does, or none but one of precision,
-    /// whose wide bounds hold much that others predict: wider listed mutants, edits, or pairs of them. Before them the listed mutants that
-    /// are no part of it then.
+    /// Looks for a better explanation of all cases if every listed mutant that reproduces `minimal` is refuted, or if only mutants of precision are left, whose
+    /// wide bounds hold much that others predict. The better one may be a wider listed mutant, an edit, or a pair of these. Returns the listed
+    /// mutants that explain nothing then, and the new explanation if there is one.
     pub fn settle(
         &self,
         minimal: &DivergingCase,

@@ -52,7 +52,8 @@ impl Recurrence {
     }
 }
 
-/// How a divergence of this `kind` recurs in these runs of its case: the first that holds, in the order of [`Recurrence`].
+/// How a divergence of this `kind` recurs in these runs of its case. Runs that all show the kind are stable, or nondeterministic if unexplained values
+/// vary between them; of any others, the first that holds, in the order of [`Recurrence`].
 pub fn classify(kind: Kind, runs: &[Repeat]) -> Recurrence {
     let Some((first, others)) = runs.split_first() else { return Recurrence::Stable };
     let ends_alike = |run: &Repeat| ending(&run.outcome) == ending(&first.outcome);

@@ -42,7 +42,7 @@ pub struct Triageable {
 pub enum Whole {
     /// Every divergence: no segment shows them better.
     All,
-    /// Every divergence: segments are wrong, but do not produce the outputs.
+    /// Every divergence, and those of the segments too: these are wrong, but do not account for the outputs.
     Unaccounted,
     /// Every divergence, those of a segment that is wrong only inside the case included.
     Inside,

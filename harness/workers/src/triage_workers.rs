@@ -26,7 +26,7 @@ use crate::{
     idle::IdleWorkers,
     loss::Loss,
     pool::{
-        WorkerPool,
+        ATTEMPTS, WorkerPool,
         spares::SpareRequest,
         trial::{lost, observe},
     },
@@ -278,20 +278,24 @@ impl TriageWorkers {
     }
 
     /// Runs a case in a worker that has run `history` and nothing else; `None` if one of those cases ends the worker, or
-    /// something outside does.
+    /// something outside ends several.
     pub fn observe_after(
         &self,
         history: &[Arc<EncodedCase>],
         case: &EncodedCase,
     ) -> Result<Option<Observation>, WorkerError> {
         let history: Vec<_> = history.iter().map(|earlier| &earlier.task).collect();
-        let taken = take_after(self.confirming_pools(), &history)?;
-        let Some((_, mut worker)) = taken else { return Ok(None) };
-        match observe(&mut worker, &case.task) {
-            Ok(observation) => Ok(Some(observation)),
-            Err((_, loss)) if loss.is_from_outside() => Ok(None),
-            Err((stage, loss)) => lost(&self.info.variant, stage, &loss).map(Some),
+        let _busy = self.busy.acquire(Priority::Needed);
+        for _ in 0..ATTEMPTS {
+            let taken = take_after(self.confirming_pools(), &history)?;
+            let Some((_, mut worker)) = taken else { return Ok(None) };
+            match observe(&mut worker, &case.task) {
+                Ok(observation) => return Ok(Some(observation)),
+                Err((_, loss)) if loss.is_from_outside() => {}
+                Err((stage, loss)) => return lost(&self.info.variant, stage, &loss).map(Some),
+            }
         }
+        Ok(None)
     }
 
     /// How urgently a warm worker is needed: without a second one, cases only run one after the other.
