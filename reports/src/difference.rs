@@ -147,7 +147,7 @@ impl Difference {
         lines.join("\n") + "\n"
     }
 
-    /// The runs in a line each, then how many cases are in both.
+    /// The runs in a line each, with another line if one ended early, then how many cases are in both.
     pub(crate) fn sides(&self) -> Vec<String> {
         let side = |side: &ComparedRun| {
             let variants = side.variants.iter().map(|(variant, version)| format!("{variant} ({version})"));
@@ -156,7 +156,9 @@ impl Difference {
             let open = open.unwrap_or_default();
             format!("{}: {cases}{open}; {}", side.name, variants.collect::<Vec<_>>().join(", "))
         };
-        let mut lines: Vec<_> = self.runs.iter().map(side).collect();
+        let ending = |run: &ComparedRun| run.ending.as_ref().map(|ending| format!("{}: {ending}", run.name));
+        let mut lines: Vec<_> =
+            self.runs.iter().flat_map(|run| [side(run)].into_iter().chain(ending(run))).collect();
         lines.push(format!("{} in both runs", counted(self.common, "case", "cases")));
         lines
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Variant};
 
-use crate::{Report, ReportedFinding, Reporter, numbers::counted, uncompared};
+use crate::{Report, ReportedFinding, Reporter, ending, numbers::counted, uncompared};
 
 /// One of the two compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +20,9 @@ pub struct ComparedRun {
     pub cases: u64,
     /// Cases of these that differ and were not investigated.
     pub open: u64,
+    /// Why the run has fewer cases than its budget, or may lack findings; `None` if it is complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<String>,
 }
 
 /// A finding of one run whose cases count for other findings in the other run.
@@ -78,7 +81,8 @@ impl RunFindings {
         let (cases, open) = (self.report.summary.cases, self.report.summary.open);
         let drawn = self.report.run.as_ref().filter(|run| !run.families.is_empty());
         let seed = drawn.map(|run| run.seed);
-        ComparedRun { name: name.to_owned(), variants: variants.collect(), seed, cases, open }
+        let ending = ending::sentence(&self.report);
+        ComparedRun { name: name.to_owned(), variants: variants.collect(), seed, cases, open, ending }
     }
 
     /// Why variants of the run were compared on no case, each line with the name of the run.

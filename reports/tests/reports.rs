@@ -597,6 +597,26 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
 }
 
 #[test]
+fn difference_says_which_run_ended_early() {
+    let [mut whole, mut interrupted] = [(); 2].map(|()| RunFindings::default());
+    for event in fixture::events() {
+        whole.on_event(&event);
+        match event {
+            Event::CampaignFinished { summary, .. } => {
+                interrupted.on_event(&Event::CampaignFinished { summary, end: RunEnd::Interrupted });
+            }
+            other => interrupted.on_event(&other),
+        }
+    }
+    let difference = between(&whole, &interrupted);
+    assert_eq!(difference.runs[0].ending, None);
+    for format in [Format::Terminal, Format::Markdown, Format::Junit, Format::Json] {
+        let text = difference.render(format).unwrap();
+        assert_eq!(text.matches("ended early").count(), 1, "{format}: {text}");
+    }
+}
+
+#[test]
 fn finding_whose_cases_the_other_run_left_out_is_not_gone() {
     let mut without = RunFindings::default();
     for event in fixture::events() {

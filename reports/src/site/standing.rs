@@ -9,7 +9,7 @@ pub enum Standing {
     Wrong,
     /// The outcome changes from run to run.
     Unstable,
-    /// It refused a valid model, documented or not.
+    /// It refused the model, documented or not.
     Refused,
     /// Nothing binds it, or nothing was compared.
     Unspecified,
@@ -68,7 +68,9 @@ impl Standing {
                 "wrong values or shape, a crash, another precision or an invalid model accepted, and not documented by the backend"
             }
             Self::Unstable => "the outcome changes from run to run",
-            Self::Refused => "a valid model was refused, whether the backend documents it or not",
+            Self::Refused => {
+                "the model was refused, whether the backend documents it or not; without a GPU, some versions refuse more"
+            }
             Self::Unspecified => "ONNX leaves the answer open, or nothing was compared",
         }
     }
