@@ -191,6 +191,10 @@ mod tests {
         assert_eq!(named.without_check(), earlier);
         assert!(named.is_called(&named.slug()) && named.is_called(&earlier.slug()));
         assert!(!earlier.is_called(&named.slug()) && named.slug() != earlier.slug());
+        assert!(named.is_told_by_condition() && !earlier.is_told_by_condition());
+        let unbuilt = Signature { kind: Kind::BuildFailure, ..earlier.clone() };
+        let placed = unbuilt.clone().with_check(Some("at computeCosts in optimizer.cpp"));
+        assert!(placed.is_called(&unbuilt.slug()) && !placed.is_told_by_condition());
         let crash = Signature { kind: Kind::Crash, ..earlier };
         assert_eq!(crash.clone().with_check(Some("K == scaleSize")), crash);
     }

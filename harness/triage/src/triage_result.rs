@@ -65,7 +65,7 @@ pub struct Reduced {
     pub(crate) preliminary: Option<Identity>,
     /// The events of the minimization.
     pub events: Vec<Event>,
-    /// Whether every smaller candidate was tried; false if the time limit expired before.
+    /// Whether the reduction came to its end; false if the time limit expired before.
     pub is_minimal: bool,
     /// Whether no further experiments are made: those that there are have been, or the symptom does not recur.
     pub(crate) is_studied: bool,

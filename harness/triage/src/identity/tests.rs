@@ -276,6 +276,27 @@ fn models_that_fail_one_condition_of_a_parser_are_one_finding() {
     assert!(!one.is_same_as(&unnamed) && !one.is_likely(&provisional(&unnamed)));
 }
 
+/// At one place, a backend may fail for several reasons.
+#[test]
+fn refusals_at_one_place_are_told_apart_by_their_graphs() {
+    let unbuilt = |classes: &[&str], place: &str| {
+        let error = Some("buildSerializedNetwork".to_owned());
+        let signature = Signature { error, ..signature(Kind::BuildFailure, classes) };
+        let classes = classes.iter().map(|&class| class.to_owned()).collect();
+        Identity { classes, ..Identity::of_case(signature.with_check(Some(place)), &case(1, 4)) }
+    };
+    let look = |identity: &Identity| Provisional {
+        signature: identity.signature.clone(),
+        nodes: identity.nodes.clone(),
+        broken_by: None,
+    };
+    let one = unbuilt(&["Conv"], "at computeCosts in optimizer.cpp");
+    assert!(one.is_likely(&look(&unbuilt(&["Conv", "group"], "at computeCosts in optimizer.cpp"))));
+    assert!(!one.is_likely(&look(&unbuilt(&["Relu"], "at computeCosts in optimizer.cpp"))));
+    let other = unbuilt(&["Conv", "group"], "at values in weightsPtr.h");
+    assert!(!one.is_likely(&look(&other)) && !one.is_same_as(&other));
+}
+
 #[test]
 fn graphs_that_break_one_rule_by_one_operator_are_one_finding() {
     let accepted = |case: &Case, classes: &[&str], rule: &str| {
