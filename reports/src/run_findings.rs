@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Variant};
+use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Signature, Variant};
 
 use crate::{Report, ReportedFinding, Reporter, ending, numbers::counted, uncompared};
 
@@ -213,8 +213,11 @@ impl RunFindings {
         cases: &BTreeSet<CaseHash>,
         backend: Option<&BackendName>,
     ) -> Vec<FindingCount> {
-        let is_of_backend =
-            |slug: &str| backend.is_none() || self.backend_of(slug).is_none_or(|of| Some(of) == backend);
+        // the run does not hold findings that were known before, but their names say the backend
+        let is_named_after = |slug: &str, backend| {
+            self.backend_of(slug).map_or_else(|| Signature::is_slug_of(slug, backend), |of| of == backend)
+        };
+        let is_of_backend = |slug: &str| backend.is_none_or(|backend| is_named_after(slug, backend));
         let of_backend = self.by_slug.iter().filter(|(slug, _)| is_of_backend(slug));
         let shown = of_backend.map(|(slug, shown)| FindingCount {
             slug: slug.clone(),

@@ -596,6 +596,32 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
     assert!(text.contains(&format!("not run  by the later run: {slug}")), "{text}");
 }
 
+/// The later run knows the finding of the other backend, so that it names it without holding it.
+#[test]
+fn finding_is_not_changed_into_a_known_one_of_another_backend() {
+    let of = |backend: &str, class: &str| {
+        let mut finding = fixture::findings().remove(0);
+        finding.signature.backend = backend.parse::<Variant>().unwrap().backend;
+        finding.signature.cause = Cause::Graph(vec![class.to_owned()]);
+        finding
+    };
+    let (was, is, elsewhere) = (of("trt-rtx", "Conv"), of("trt-rtx", "Relu"), of("ort:cpu", "Conv"));
+    let earlier = run_showing(&[('1', &[&was, &elsewhere])]);
+    let mut later = run_showing(&[]);
+    for event in fixture::events() {
+        if let Event::CaseFinished { mut record } = event {
+            record.case = "1".repeat(64).parse().unwrap();
+            record.findings = [&is, &elsewhere].map(|finding| finding.signature.slug()).to_vec();
+            record.open.clear();
+            later.on_event(&Event::CaseFinished { record });
+        }
+    }
+    let [changed] = &between(&earlier, &later).changed[..] else { panic!("one finding changed") };
+    assert_eq!(changed.was.slug, was.signature.slug());
+    let names: Vec<_> = changed.is.iter().map(|one| &*one.slug).collect();
+    assert_eq!(names, [is.signature.slug()]);
+}
+
 #[test]
 fn difference_says_which_run_ended_early() {
     let [mut whole, mut interrupted] = [(); 2].map(|()| RunFindings::default());
