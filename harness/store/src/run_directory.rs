@@ -157,7 +157,12 @@ fn lock(path: &Path, missing: Missing) -> Result<File, StoreError> {
             return Err(StoreError::format(path)("not a regular file: give another --out"));
         }
         let file = File::options().read(true).append(true).create(missing == Missing::Create).open(path);
-        let file = file.map_err(StoreError::writing(path))?;
+        let file = match file {
+            Err(error) if missing == Missing::Refuse && error.kind() == ErrorKind::NotFound => {
+                return Err(StoreError::format(path)("missing: copy the run directory again"));
+            }
+            file => file.map_err(StoreError::writing(path))?,
+        };
         held(try_lock(&file), path)?;
         // whoever held the lock before may have removed the file
         if is_at(&file, path) {
@@ -286,6 +291,15 @@ mod tests {
         assert!(matches!(RunDirectory::create(out.path()), Err(StoreError::Busy(_))));
         drop(journal);
         RunDirectory::create(out.path()).unwrap();
+    }
+
+    #[test]
+    fn run_without_its_journal_is_not_resumed() {
+        let out = tempfile::tempdir().unwrap();
+        fs::write(out.path().join(RUN), "{}").unwrap();
+        let refused = RunDirectory::resume(out.path()).err().unwrap();
+        assert!(matches!(refused, StoreError::Format { .. }), "{refused}");
+        assert_eq!(names(out.path()), [RUN]);
     }
 
     #[test]
