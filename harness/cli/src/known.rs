@@ -2,13 +2,22 @@
 
 use std::path::PathBuf;
 
-use twinfer_store::known_findings;
+use twinfer_store::{FindingsFolder, known_findings};
 
-use crate::Failure;
+use crate::{Failure, output::warning};
 
 /// The folders of findings that `--known` names, which must exist: each itself, or the one in it if it is a run directory.
 pub fn known_folders(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let folder =
         |given: &PathBuf| known_findings(given).map_err(|error| Failure::usage(format!("--known {error}")));
-    given.iter().map(folder).collect()
+    let folders = given.iter().map(folder).collect::<Result<Vec<_>, _>>()?;
+    for folder in &folders {
+        for incomplete in FindingsFolder::at(folder).incomplete()? {
+            warning!(
+                "{} is no known finding: its finding.json or case.json is missing; copy the folder again",
+                incomplete.display()
+            );
+        }
+    }
+    Ok(folders)
 }

@@ -15,8 +15,8 @@ use crate::{
     disk::{sync_file, sync_parent, sync_tree},
     files::{is_unfinished, read_json_in, remove_unfinished, unfinished, write_json_durably},
     finding_folder::{has_finding, read_finding},
-    names::{FINDING, FINDINGS, RUN},
-    recording::path_beside,
+    names::{FINDING, FINDINGS, RUN, SNAPSHOT},
+    recording::{has_recording, path_beside},
 };
 
 /// The digits of the checksum over a folder of findings.
@@ -145,6 +145,15 @@ impl FindingsFolder {
     pub fn load_named(&self) -> Result<Vec<(Finding, Case)>, StoreError> {
         let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.load_if(|folder| self.is_named(folder) && self.is_whole(&name(folder)))
+    }
+
+    /// The folders of findings that a run which knows these findings does not recognize, since the finding or its case is missing there.
+    pub fn incomplete(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let is_incomplete = |folder: &PathBuf| {
+            has_recording(folder) && !has_case(folder)
+                || folder.join(SNAPSHOT).is_file() && !has_finding(folder)
+        };
+        Ok(self.folders()?.into_iter().filter(is_incomplete).collect())
     }
 
     /// What a run records of the findings in this folder, if it knows them from the start.
@@ -311,6 +320,20 @@ mod tests {
         assert_eq!(checksum(), before);
         folder.update(&Finding { refuted: vec!["conv-bias-negated".to_owned()], ..finding }).unwrap();
         assert_ne!(checksum(), before);
+    }
+
+    #[test]
+    fn findings_without_a_file_that_tells_them_are_incomplete() {
+        let golden_cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
+        assert_eq!(FindingsFolder::at(&golden_cases).incomplete().unwrap(), [""; 0].map(PathBuf::from));
+        let out = tempfile::tempdir().unwrap();
+        let stored = golden_cases.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
+        for missing in [FINDING, "case.json"] {
+            let adopted = adopt(&stored, out.path()).unwrap();
+            fs::remove_file(adopted.join(missing)).unwrap();
+            assert_eq!(FindingsFolder::at(out.path()).incomplete().unwrap(), [adopted.clone()], "{missing}");
+            fs::remove_dir_all(adopted).unwrap();
+        }
     }
 
     #[test]
