@@ -14,7 +14,7 @@ pub fn known_folders(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     for folder in &folders {
         for incomplete in FindingsFolder::at(folder).incomplete()? {
             warning!(
-                "{} is no known finding: its finding.json or case.json is missing; copy the folder again",
+                "{} is not known: the finding or its case is missing there; copy the folder again",
                 incomplete.display()
             );
         }
