@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The version of the JSON form of a difference.
-const DIFFERENCE_FORMAT: u32 = 6;
+const DIFFERENCE_FORMAT: u32 = 7;
 
 /// The word that introduces findings that vary from run to run.
 const VARIES: &str = "varies";
@@ -22,6 +22,9 @@ const RENAMED: &str = "renamed";
 
 /// The word that introduces findings that one run has, and whose cases the other did not run.
 const NOT_RUN: &str = "not run";
+
+/// The word that introduces findings whose cases a backend refuses in the later run as it documents, or of which nothing else says what is right.
+const NOT_JUDGED: &str = "not judged";
 
 /// The word that introduces findings that one run has, and whose cases the other ran and did not investigate.
 const OPEN: &str = "open";
@@ -37,8 +40,11 @@ pub struct Difference {
     pub common: u64,
     /// Findings of the later run whose cases the earlier run ran without them, by folder name.
     pub new: Vec<FindingCount>,
-    /// Findings of the earlier run whose cases show no finding in the later run.
+    /// Findings of the earlier run whose cases show no finding in the later run, where one of them at least was judged.
     pub gone: Vec<FindingCount>,
+    /// Findings of the earlier run whose cases show no finding in the later run, where none of them was judged: the backend refuses them as it
+    /// documents, or nothing says what is right.
+    pub unjudged: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,
     /// The findings of the earlier run, and those of the later one, whose cases show others in the other run, which the same mistakes may explain, or which
@@ -84,6 +90,7 @@ impl Difference {
             common: then.tried.intersection(&now.tried).count() as u64,
             new,
             gone: Vec::new(),
+            unjudged: Vec::new(),
             changed: Vec::new(),
             renamed: [renamed_now, renamed_then],
             untried: [not_run_now, not_run_then],
@@ -96,10 +103,12 @@ impl Difference {
         }
         for was in absent {
             let is = now.shown_by(then.cases_of(&was.slug), then.backend_of(&was.slug));
-            if is.is_empty() {
+            if !is.is_empty() {
+                difference.changed.push(Changed { was, is });
+            } else if then.is_judged_in(now, &was.slug) {
                 difference.gone.push(was);
             } else {
-                difference.changed.push(Changed { was, is });
+                difference.unjudged.push(was);
             }
         }
         difference
@@ -125,7 +134,7 @@ impl Difference {
                 if entries.iter().any(|(word, _)| *word == RENAMED) { ", some by other names" } else { "" };
             lines.push(Styled::plain(format!("{same} in both runs{names}")));
         }
-        let line = |(word, what)| Styled::bold(format!("{word:<8}")) + " " + Styled::plain(what);
+        let line = |(word, what)| Styled::bold(format!("{word:<10}")) + " " + Styled::plain(what);
         lines.extend(entries.into_iter().map(line));
         joined(&lines)
     }
@@ -189,6 +198,7 @@ impl Difference {
             .into_iter()
             .chain(changed)
             .chain(all("gone", &self.gone))
+            .chain(all(NOT_JUDGED, &self.unjudged))
             .chain(renamed_now.chain(renamed_then).map(|what| (RENAMED, what)))
             .chain(of_each(NOT_RUN, ["by the later run", "by the earlier run"], &self.untried))
             .chain(of_each(OPEN, ["in the later run", "in the earlier run"], &self.open))

@@ -23,6 +23,9 @@ pub fn render(difference: &Difference) -> String {
     suite.add_test_cases(
         difference.gone.iter().map(|gone| TestCase::new(&*gone.slug, TestCaseStatus::success())),
     );
+    suite.add_test_cases(
+        difference.unjudged.iter().map(|one| skipped(one, "its cases were not judged in the later run")),
+    );
     let [not_run_now, not_run_then] = &difference.untried;
     suite.add_test_cases(
         not_run_now.iter().map(|one| skipped(one, "its cases were not run by the later run")),

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use twinfer_case::{BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Signature, Variant};
+use twinfer_case::{
+    BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Signature, Variant, Verdict,
+};
 
 use crate::{Report, ReportedFinding, Reporter, ending, numbers::counted, uncompared};
 
@@ -47,6 +49,8 @@ pub struct RunFindings {
     open: BTreeSet<CaseHash>,
     /// Cases that a variant of a backend left out because others hang.
     left_out: BTreeMap<BackendName, BTreeSet<CaseHash>>,
+    /// Cases that a variant of a backend conforms or diverges on.
+    judged: BTreeMap<BackendName, BTreeSet<CaseHash>>,
     by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
 }
 
@@ -69,6 +73,10 @@ impl RunFindings {
         cases.insert(record.case);
         for left_out in record.variants.iter().filter(|variant| !variant.has_run()) {
             self.left_out.entry(left_out.variant.backend.clone()).or_default().insert(record.case);
+        }
+        let is_judged = |verdict: &Verdict| matches!(verdict, Verdict::Conforms | Verdict::Diverges(_));
+        for judged in record.variants.iter().filter(|variant| is_judged(&variant.verdict)) {
+            self.judged.entry(judged.variant.backend.clone()).or_default().insert(record.case);
         }
         for slug in &record.findings {
             self.by_slug.entry(slug.clone()).or_default().insert(record.case);
@@ -105,6 +113,13 @@ impl RunFindings {
             absent.into_iter().partition(|one| is_among(one, &other.tried));
         let (open, not_run) = others.into_iter().partition(|one| is_among(one, &other.open));
         [tried, open, not_run]
+    }
+
+    /// Whether `other` judged a case of a finding of this run on the finding's backend.
+    pub(crate) fn is_judged_in(&self, other: &Self, slug: &str) -> bool {
+        let Some(backend) = self.backend_of(slug) else { return true };
+        let judged = other.judged.get(backend);
+        judged.is_some_and(|judged| !self.among(slug, judged, other).is_empty())
     }
 
     /// The cases of a finding of this run that are among these cases of `other`, which ran them on the finding's backend.

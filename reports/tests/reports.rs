@@ -518,7 +518,7 @@ fn finding_whose_cases_show_the_same_mistake_by_another_name_is_neither_new_nor_
     assert!(text.contains("same stable findings in both runs, some by other names\n"), "{text}");
     let [one_name, other_name] = [&one, &other].map(|finding| finding.signature.slug());
     let line =
-        format!("renamed  {one_name} (1 case) in the earlier run, {other_name} (1 case) in the later one");
+        format!("renamed    {one_name} (1 case) in the earlier run, {other_name} (1 case) in the later one");
     assert!(text.contains(&line) && text.matches("renamed").count() == 2, "{text}");
     assert!(!renamed.render(Format::Junit).unwrap().contains("<failure"));
 
@@ -593,7 +593,7 @@ fn finding_of_a_backend_that_the_other_run_lacks_is_not_gone() {
     let names = |findings: &[FindingCount]| findings.iter().any(|one| one.slug == slug);
     assert!(names(&difference.untried[0]) && !names(&difference.gone), "{difference:?}");
     let text = difference.render(Format::Terminal).unwrap();
-    assert!(text.contains(&format!("not run  by the later run: {slug}")), "{text}");
+    assert!(text.contains(&format!("not run    by the later run: {slug}")), "{text}");
 }
 
 /// The later run knows the finding of the other backend, so that it names it without holding it.
@@ -620,6 +620,39 @@ fn finding_is_not_changed_into_a_known_one_of_another_backend() {
     assert_eq!(changed.was.slug, was.signature.slug());
     let names: Vec<_> = changed.is.iter().map(|one| &*one.slug).collect();
     assert_eq!(names, [is.signature.slug()]);
+}
+
+#[test]
+fn finding_whose_cases_are_not_judged_any_more_is_not_gone() {
+    let finding = fixture::findings().remove(0);
+    let earlier = run_showing(&[('1', &[&finding]), ('2', &[&finding])]);
+    let later = |verdicts: [Verdict; 2]| {
+        let mut later = RunFindings::default();
+        for event in fixture::events() {
+            if let Event::CampaignStarted { .. } = event {
+                later.on_event(&event);
+            }
+        }
+        for (digit, verdict) in ["1", "2"].into_iter().zip(verdicts) {
+            let mut record = fixture::records().remove(0);
+            record.case = digit.repeat(64).parse().unwrap();
+            (record.findings, record.open) = (Vec::new(), Vec::new());
+            record.variants.retain(|one| one.variant.backend == finding.signature.backend);
+            record.variants.iter_mut().for_each(|one| one.verdict = verdict.clone());
+            assert!(!record.variants.is_empty());
+            later.on_event(&Event::CaseFinished { record });
+        }
+        later
+    };
+    let refused = || Verdict::Unsupported("a-rule".to_owned());
+    let slug = finding.signature.slug();
+    let unjudged = between(&earlier, &later([refused(), Verdict::Vacuous]));
+    assert!(unjudged.gone.is_empty() && unjudged.changed.is_empty(), "{unjudged:?}");
+    assert_eq!(unjudged.unjudged.iter().map(|one| &*one.slug).collect::<Vec<_>>(), [&*slug]);
+    assert!(unjudged.render(Format::Terminal).unwrap().contains(&format!("not judged {slug}")));
+    assert!(unjudged.render(Format::Junit).unwrap().contains("its cases were not judged"));
+    let gone = between(&earlier, &later([refused(), Verdict::Conforms]));
+    assert_eq!((gone.gone.len(), gone.unjudged.len()), (1, 0), "{gone:?}");
 }
 
 #[test]
@@ -685,7 +718,7 @@ fn finding_whose_cases_the_other_run_did_not_investigate_is_open() {
     assert!(names(&difference.open[0]) && !names(&difference.untried[0]), "{difference:?}");
     assert!(!names(&difference.gone), "{difference:?}");
     let text = difference.render(Format::Terminal).unwrap();
-    assert!(text.contains(&format!("open     in the later run: {slug}")), "{text}");
+    assert!(text.contains(&format!("open       in the later run: {slug}")), "{text}");
 }
 
 #[test]

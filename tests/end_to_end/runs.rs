@@ -116,15 +116,15 @@ fn diff_lists_new_gone_and_not_run_findings() {
     remove_finding(later.path(), &finding);
     let gone = diff(&earlier, &later);
     assert_eq!(gone.code, Some(0), "{}", gone.shown());
-    assert!(gone.stdout.contains(&format!("gone     {finding}")), "{}", gone.stdout);
+    assert!(gone.stdout.contains(&format!("gone       {finding}")), "{}", gone.stdout);
     let new = diff(&later, &earlier);
     assert_eq!(new.code, Some(1), "{}", new.shown());
-    assert!(new.stdout.contains(&format!("new      {finding}")), "{}", new.stdout);
+    assert!(new.stdout.contains(&format!("new        {finding}")), "{}", new.stdout);
     let short = run(&["--cases", "1"]);
-    assert!(diff(&earlier, &short).stdout.contains("not run  by the later run: "));
+    assert!(diff(&earlier, &short).stdout.contains("not run    by the later run: "));
     let longer = diff(&short, &earlier);
     assert_eq!(longer.code, Some(0), "cases that the earlier run lacks show nothing new\n{}", longer.shown());
-    assert!(longer.stdout.contains("not run  by the earlier run: ") && !longer.stdout.contains("new   "));
+    assert!(longer.stdout.contains("not run    by the earlier run: ") && !longer.stdout.contains("new   "));
 }
 
 /// Removes a finding from a run directory, whose format becomes that before lines had checksums.
