@@ -48,10 +48,20 @@ pub struct TriageQueue<'scope, 'env> {
     next_lookahead: Instant,
     /// Whether all that the last lookahead wanted is under way, and more could be.
     has_room: bool,
-    /// Whether no more investigations start.
-    has_ended: bool,
+    phase: Phase,
     /// Whether no investigation starts for now, since earlier ones have taken their share of the processor time.
     has_taken_share: bool,
+}
+
+/// Whether investigations start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// They do.
+    Open,
+    /// No more start, and those under way come to their end.
+    Closed,
+    /// Time is up: no more start, and those under way try no further candidates.
+    Hurried,
 }
 
 /// An investigation under way.
@@ -124,7 +134,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             begun: 0,
             next_lookahead,
             has_room: false,
-            has_ended: false,
+            phase: Phase::Open,
             has_taken_share: false,
         }
     }
@@ -140,7 +150,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
         let is_reduced = self.done.contains_key(&suspect.id());
         let is_its_turn =
             self.limits.order == Order::ByCase || self.has_room || is_reduced && self.has_room_for_one();
-        if is_its_turn && !self.has_ended && !self.under_way.contains_key(&suspect.id()) {
+        if is_its_turn && self.phase == Phase::Open && !self.under_way.contains_key(&suspect.id()) {
             self.start(suspect, hidden_behind);
             self.has_room = false;
         }
@@ -183,22 +193,24 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     }
 
     /// Starts no more investigations.
-    pub const fn start_no_more(&mut self) {
-        self.has_ended = true;
+    pub fn start_no_more(&mut self) {
+        if self.phase == Phase::Open {
+            self.phase = Phase::Closed;
+        }
     }
 
     /// Starts no more investigations, has those under way try no further candidates, and starts more workers for them: time is up.
     pub fn end(&mut self) {
-        if !self.has_ended {
-            self.has_ended = true;
+        if self.phase == Phase::Open {
             self.resources.host.end_cases();
         }
+        self.phase = Phase::Hurried;
         self.under_way.values().for_each(|investigation| investigation.cancellation.hurry());
     }
 
     /// Whether no more investigations start and none is under way.
     pub fn is_over(&self) -> bool {
-        self.has_ended && self.under_way.is_empty()
+        self.phase != Phase::Open && self.under_way.is_empty()
     }
 
     /// Whether `suspect` is being investigated, or was reduced and not confirmed.
@@ -232,7 +244,7 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
     /// Starts investigations that the `undecided` cases will need, and cancels those that they will not. Every case before `end` has its
     /// verdicts.
     pub fn look_ahead(&mut self, undecided: &BTreeMap<u64, JudgedCase>, catalog: &Catalog, end: u64) {
-        if self.has_ended || undecided.is_empty() || Instant::now() < self.next_lookahead {
+        if self.phase == Phase::Hurried || undecided.is_empty() || Instant::now() < self.next_lookahead {
             return;
         }
         let begun = Instant::now();
@@ -251,6 +263,9 @@ impl<'scope, 'env> TriageQueue<'scope, 'env> {
             if !lookahead.may_need(*suspect) {
                 investigation.cancellation.cancel();
             }
+        }
+        if self.phase == Phase::Closed {
+            return;
         }
         for Wanted { suspect, hidden_behind, .. } in lookahead.by_priority() {
             if self.under_way.contains_key(&suspect.id()) || !self.has_workers(suspect.variant) {

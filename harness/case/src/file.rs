@@ -102,7 +102,7 @@ pub fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool
     Ok(!line.is_empty())
 }
 
-/// That a line, with its end, is no longer than [`read_line`] reads.
+/// Fails if a line, with its end, is longer than [`read_line`] reads.
 pub fn check_line(line: &[u8]) -> io::Result<()> {
     if line.len() as u64 > MAX_LINE_BYTES {
         let message = format!("a line is longer than {MAX_LINE_BYTES} bytes");

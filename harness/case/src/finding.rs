@@ -131,7 +131,7 @@ impl Finding {
                 let (backend, error) = (self.signature.backend.clone(), self.signature.error.clone());
                 own == others && self.signature == Signature { backend, error, ..other.signature.clone() }
             }
-            None => self.signature == other.signature,
+            None => self.current_signature() == other.current_signature(),
         }
     }
 

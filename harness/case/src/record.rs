@@ -85,12 +85,12 @@ pub struct ReducedCase {
 /// What a case looks like that shows a finding masked; cases of one guise count together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Guise {
-    /// The operators of a case that no mutant explains, in which two mistakes may have combined, or in which a condition failed.
+    /// The operators of a case that no mutant explains, in which two mistakes may have combined, or which was refused.
     pub operators: Vec<String>,
     /// The mutants that explain the case itself by accident.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<String>,
-    /// The [condition](Signature::condition) that failed in a parser, if fresh workers named another one.
+    /// The [check](crate::Signature::failed_check) that failed in the backend, if fresh workers named another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
 }

@@ -86,7 +86,7 @@ impl Signature {
         self.is_of_refusal().then_some(check)
     }
 
-    /// Whether a condition failed in the code of an ONNX parser. Each is for one mistake, in whatever model it shows.
+    /// Whether a condition failed in the code of an ONNX parser. A condition stands for one mistake, whatever the model.
     pub fn is_told_by_condition(&self) -> bool {
         self.failed_check().is_some_and(|check| !failed_check::is_place(check))
     }

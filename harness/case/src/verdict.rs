@@ -94,8 +94,8 @@ impl Divergence {
     /// divergence is neither [`Kind::RejectsValid`] nor [`Kind::BuildFailure`].
     pub fn failed_check(&self) -> Option<String> {
         match self.kind {
-            Kind::RejectsValid => failed_check::of_parser(&self.detail),
-            Kind::BuildFailure => failed_check::of_builder(&self.detail),
+            Kind::RejectsValid => failed_check::of_refusal(&self.detail),
+            Kind::BuildFailure => failed_check::of_build_failure(&self.detail),
             _ => None,
         }
     }
@@ -121,7 +121,7 @@ impl Divergence {
         self.fallback.as_ref().zip(other.fallback.as_ref()).is_some_and(|(one, other)| one.is_like(other))
     }
 
-    /// A divergence without diagnosis, fallback, rule, culprit or disagreement. What is too long of `detail` is left out.
+    /// A divergence without diagnosis, fallback, rule, culprit or disagreement. A `detail` over 16 KiB is shortened.
     pub fn new(variant: Variant, stage: Stage, kind: Kind, blame: Blame, detail: String) -> Self {
         Self {
             variant,

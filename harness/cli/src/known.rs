@@ -10,8 +10,12 @@ use crate::{Failure, output::warning};
 pub fn known_folders(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let folder =
         |given: &PathBuf| known_findings(given).map_err(|error| Failure::usage(format!("--known {error}")));
-    let folders = given.iter().map(folder).collect::<Result<Vec<_>, _>>()?;
-    for folder in &folders {
+    given.iter().map(folder).collect()
+}
+
+/// Warns of what is no finding in the folders of known findings, although it looks like one.
+pub fn warn_of_incomplete(folders: &[PathBuf]) -> Result<(), Failure> {
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
         for incomplete in FindingsFolder::at(folder).incomplete()? {
             warning!(
                 "{} is not known: the finding or its case is missing there; copy the folder again",
@@ -19,5 +23,5 @@ pub fn known_folders(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             );
         }
     }
-    Ok(folders)
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::{
     LocalDisk, StoreError,
     case_folder::{has_case, read_case_in},
     disk::{sync_file, sync_parent, sync_tree},
-    files::{read_json_in, write, write_json},
+    files::{read_json_in, write, write_json_durably},
     names::{CASE, FINDING, MODEL, SNAPSHOT, data_set, tensor_file},
     preceding,
     recording::{Recording, has_recording, path_beside},
@@ -99,7 +99,7 @@ pub fn add_sightings(folder: &Path, found: Finding) -> Result<bool, StoreError> 
     for sighting in found.seen_in {
         stored.add_sighting(sighting);
     }
-    write_json(&folder.join(FINDING), &stored)?;
+    write_json_durably(&LocalDisk, &folder.join(FINDING), &stored)?;
     Ok(stored.case == found.case)
 }
 
@@ -178,6 +178,7 @@ fn add_recording(finding: &Path, folder: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::write_json;
 
     /// A copy of the finding in `folder`, seen in another version, with the same minimal case or another one.
     fn seen_elsewhere(golden_cases: &Path, folder: &Path, is_same_case: bool) -> PathBuf {

@@ -74,16 +74,16 @@ impl FindingsFolder {
     ) -> Result<(), StoreError> {
         let folder = self.finding(&finding.signature.slug());
         let disk = &*self.disk;
-        if fs::symlink_metadata(&folder).is_ok() {
-            if !self.is_own(&folder, finding) {
-                return Err(StoreError::Obstructed(folder));
-            }
-            remove_finding(&folder)?;
+        if fs::symlink_metadata(&folder).is_ok() && !self.is_own(&folder, finding) {
+            return Err(StoreError::Obstructed(folder));
         }
         let incomplete = unfinished(&folder);
         write(&incomplete)?;
         sync_tree(disk, &incomplete)?;
         sync_recording(disk, &incomplete)?;
+        if folder.exists() {
+            remove_finding(&folder)?;
+        }
         let observed = path_beside(&incomplete);
         if observed.is_file() {
             let beside = path_beside(&folder);
@@ -149,19 +149,21 @@ impl FindingsFolder {
 
     /// The folders of findings that a run which knows these findings does not recognize, since the finding or its case is missing there.
     pub fn incomplete(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let is_incomplete = |folder: &PathBuf| {
-            has_recording(folder) && !has_case(folder)
-                || folder.join(SNAPSHOT).is_file() && !has_finding(folder)
-        };
-        Ok(self.folders()?.into_iter().filter(is_incomplete).collect())
+        Ok(self.folders()?.into_iter().filter(|folder| is_incomplete(folder)).collect())
+    }
+
+    /// The folders of findings that were written completely, also those without a case, sorted by name.
+    fn complete(&self) -> Result<impl Iterator<Item = PathBuf>, StoreError> {
+        let is_complete = |folder: &PathBuf| has_finding(folder) && !is_incomplete(folder);
+        Ok(self.folders()?.into_iter().filter(is_complete))
     }
 
     /// What a run records of the findings in this folder, if it knows them from the start.
     pub fn describe(&self) -> Result<KnownFindings, StoreError> {
         let folder = fs::canonicalize(&self.path).map_err(StoreError::file(&self.path))?;
         let (mut names, mut hasher) = (Vec::new(), blake3::Hasher::new());
-        for path in self.folders()?.iter().filter(|path| has_finding(path)) {
-            let finding: Finding = read_json_in(path, FINDING)?;
+        for path in self.complete()? {
+            let finding: Finding = read_json_in(&path, FINDING)?;
             hasher.update(&recognized_by(&finding).map_err(StoreError::format(path.join(FINDING)))?);
             names.push(finding.signature.slug());
         }
@@ -171,9 +173,7 @@ impl FindingsFolder {
 
     /// Every finding that was written completely, also those without a case, sorted by folder name.
     pub fn findings(&self) -> Result<Vec<Finding>, StoreError> {
-        let folders = self.folders()?;
-        let found = folders.iter().filter(|folder| has_finding(folder));
-        found.map(|folder| read_json_in(folder, FINDING)).collect()
+        self.complete()?.map(|folder| read_json_in(&folder, FINDING)).collect()
     }
 
     /// Every finding with a case that was written completely, with that case, sorted by folder name.
@@ -217,9 +217,17 @@ fn recognized_by(finding: &Finding) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&(signature, kind, case, diagnosis, refuted, trigger, outcomes))
 }
 
+/// Whether a folder looks like that of a finding, and lacks the finding or its case. Findings of models that golden does not support have neither a
+/// case nor a recording.
+fn is_incomplete(folder: &Path) -> bool {
+    has_recording(folder) && !has_case(folder) || folder.join(SNAPSHOT).is_file() && !has_finding(folder)
+}
+
 /// Removes the folder of a finding and its recording. A process that is killed meanwhile leaves no part of it under its own name.
 fn remove_finding(folder: &Path) -> Result<(), StoreError> {
-    let (recording, removed) = (path_beside(folder), unfinished(folder));
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let removed = unfinished(&folder.with_file_name(format!("removed-{name}")));
+    let recording = path_beside(folder);
     fs::rename(folder, &removed).map_err(StoreError::writing(folder))?;
     fs::remove_dir_all(&removed).map_err(StoreError::writing(&removed))?;
     match fs::remove_file(&recording) {
@@ -323,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_without_a_file_that_tells_them_are_incomplete() {
+    fn finding_without_its_case_is_incomplete() {
         let golden_cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
         assert_eq!(FindingsFolder::at(&golden_cases).incomplete().unwrap(), [""; 0].map(PathBuf::from));
         let out = tempfile::tempdir().unwrap();

@@ -72,8 +72,8 @@ impl<'a> MergedFindings<'a> {
         known
     }
 
-    /// Copies the findings in the folders `shards` to the folder `to`: of each bug the finding that the first case showed, with every variant
-    /// and version in which a shard saw the bug.
+    /// Copies findings from the folders `shards` to the folder `to`: for each bug, the finding that the first case showed, with every variant and
+    /// version in which a shard saw the bug.
     pub fn adopt(&self, shards: &[PathBuf], to: &Path) -> Result<(), StoreError> {
         for source in self.sources.iter().filter(|source| has_finding(source)) {
             adopt_by_name(source, to)?;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn of_findings_with_one_name_the_first_shown_stays() {
+    fn same_name_keeps_the_first_shown() {
         let (early, late) = (shard(CRASH, "1"), shard(CRASH, "2"));
         let found = merged(&[&early, &late], &[(1, CRASH), (0, CRASH)]);
         assert_eq!(found.iter().map(versions).collect::<Vec<_>>(), [["2", "1"]]);

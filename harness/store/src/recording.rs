@@ -185,7 +185,7 @@ fn is_recording(path: &Path) -> bool {
     path.is_file() && folder.is_some_and(|folder| folder.is_dir())
 }
 
-/// Whether observations are recorded beside the folder of a finding. They are for every finding with a case.
+/// Whether observations are recorded beside the folder of a finding. Every finding with a case has a recording.
 pub fn has_recording(folder: &Path) -> bool {
     path_beside(folder).is_file()
 }

@@ -430,8 +430,8 @@ fn has_drifted(reduced: &Reduced, confirmed: &Confirmed) -> bool {
     confirmed.finding.kind.varies() && !reduced.smallest.symptom.diagnosis().is_empty()
 }
 
-/// The `smaller` case to which `original` was reduced, as it ran `fresh`, if it shows the symptom there. A parser may name another condition than to
-/// workers that have run other cases: it has to name that one for `original` too.
+/// The `smaller` case to which `original` was reduced, as it ran `fresh`, if it shows the symptom there. Another check may fail in it than in
+/// workers that have run other cases: the same one has to fail for `original` too.
 fn shown_in_fresh(
     workers: &TriageWorkers,
     original: &DivergingCase,

@@ -220,7 +220,8 @@ impl<'a> Recognition<'a> {
 
     /// Whether two mistakes at once, or both directions of one, explain a finding, and known findings show each of them by itself.
     fn is_known_together(&self, finding: &Finding) -> bool {
-        let alike = self.known.iter().filter(|known| is_alike(&known.signature, &finding.signature));
+        let signature = finding.current_signature();
+        let alike = self.known.iter().filter(|known| is_alike(&known.current_signature(), &signature));
         let known: Vec<_> = alike.map(|known| known.diagnosis.clone()).collect();
         known_parts(&finding.diagnosis, &known).is_some()
     }
@@ -238,11 +239,11 @@ pub fn is_known_as(finding: &Finding, known: &Finding) -> bool {
 
 /// Whether both have the same signature, but for several runs of a case: what shows in one run shows in several.
 fn has_signature_of(finding: &Finding, known: &Finding) -> bool {
-    let mut signature = finding.signature.clone();
-    if let (Cause::Graph(classes), Cause::Graph(of_known)) = (&mut signature.cause, &known.signature.cause) {
+    let (mut signature, of_known) = (finding.current_signature(), known.current_signature());
+    if let (Cause::Graph(classes), Cause::Graph(of_known)) = (&mut signature.cause, &of_known.cause) {
         classes.retain(|class| class != SEVERAL_RUNS || of_known.contains(class));
     }
-    known.signature == signature
+    of_known == signature
 }
 
 /// A finding without an explanation that experiments found.
@@ -268,7 +269,9 @@ fn is_explained_alike(known: &Finding, finding: &Finding) -> bool {
 /// Whether both findings are of wrong values, or what follows from them, and differ in their causes at most.
 fn are_of_values(known: &Finding, finding: &Finding) -> bool {
     let is_fallback = |finding: &Finding| matches!(finding.signature.cause, Cause::Fallback { .. });
-    is_alike(&known.signature, &finding.signature) && !is_fallback(known) && !is_fallback(finding)
+    is_alike(&known.current_signature(), &finding.current_signature())
+        && !is_fallback(known)
+        && !is_fallback(finding)
 }
 
 /// Whether nothing explains `finding` and what explains `known` [may](twinfer_case::Diagnosis::possible) be why, whichever alternative that is.
@@ -604,5 +607,22 @@ mod tests {
         assert!(is_at(&known, &finding(&[], &[]), &[]), "the case has no segments");
         let listed = Finding { wrong_at: vec!["c3".to_owned()], ..known };
         assert!(!is_at(&listed, &finding(&[], &["c3"]), &["c3", "c5"]));
+    }
+
+    /// Signatures of earlier versions did not name the check that failed.
+    #[test]
+    fn finding_stored_without_its_check_is_known() {
+        let stored = include_str!(
+            "../../../golden/cases/trt-build-build-failure-dequantizelinear-3d3c1d72/finding.json"
+        );
+        let known: Finding = serde_json::from_str(stored).expect("a finding");
+        let shown = Finding { signature: known.current_signature(), ..known.clone() };
+        assert_ne!(shown.signature, known.signature);
+        assert!(is_known_as(&shown, &known) && shown.is_alike(&known));
+        let mut elsewhere = shown;
+        elsewhere.divergences[0].detail = "2: [optimizer.cpp::computeCosts::1] Error Code 1".to_owned();
+        elsewhere.signature =
+            known.signature.clone().with_check(elsewhere.divergences[0].failed_check().as_deref());
+        assert!(!is_known_as(&elsewhere, &known));
     }
 }

@@ -20,9 +20,9 @@ pub struct Symptom {
     fallback: Option<Fallback>,
     diagnosis: Vec<String>,
     error: Option<String>,
-    /// The [condition](Divergence::failed_check) that fails in a parser.
-    condition: Option<String>,
-    /// The conditions that failed for one case, if they were several: which one fails depends on what a worker ran before.
+    /// The [check](Divergence::failed_check) that fails in the backend.
+    check: Option<String>,
+    /// The checks that failed for one case, if they were several: which one fails depends on what a worker ran before.
     varying: BTreeSet<String>,
     /// Mutants that are no explanation, whatever they reproduce; none of them is in `diagnosis`.
     ignored: Ignored,
@@ -55,9 +55,9 @@ impl Symptom {
         };
         let Divergence { stage, kind, blame, .. } = *divergence;
         let (fallback, diagnosis) = (divergence.fallback.clone(), mutants.map(str::to_owned).collect());
-        let condition = divergence.failed_check();
+        let check = divergence.failed_check();
         let (varying, ignored) = (BTreeSet::new(), Ignored::Refuted(Vec::new()));
-        Self { stage, kind, blame, fallback, diagnosis, error, condition, varying, ignored, inside: None }
+        Self { stage, kind, blame, fallback, diagnosis, error, check, varying, ignored, inside: None }
     }
 
     /// The symptom of `divergence`, of a segment that is wrong only inside the case of `evaluated`, whose outputs do not show it. The classes of
@@ -116,12 +116,11 @@ impl Symptom {
         Some(Self { inside: self.inside.clone(), varying: self.varying.clone(), ..recurring })
     }
 
-    /// The symptom of a case that came to `again` when it ran once more: another condition that failed then is as good.
+    /// The symptom of a case that came to `again` when it ran once more: another check that failed then is as good.
     #[must_use]
     pub(crate) fn varying_as(mut self, again: &Evaluated) -> Self {
         let other = self.recurring_in(again).filter(|other| self.fails_otherwise(other));
-        self.varying
-            .extend(other.into_iter().flat_map(|other| [self.condition.clone(), other.condition]).flatten());
+        self.varying.extend(other.into_iter().flat_map(|other| [self.check.clone(), other.check]).flatten());
         self
     }
 
@@ -152,7 +151,7 @@ impl Symptom {
     /// The symptom with another kind, which a confirmation showed, and without a fallback or a diagnosis.
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
-        Self { kind, fallback: None, diagnosis: Vec::new(), condition: None, ..self }
+        Self { kind, fallback: None, diagnosis: Vec::new(), check: None, ..self }
     }
 
     fn matches(&self, divergence: &Divergence) -> bool {
@@ -187,18 +186,17 @@ impl Symptom {
             cause,
             error: self.error.clone(),
         }
-        .with_check(self.condition.as_deref())
+        .with_check(self.check.as_deref())
     }
 
-    /// Whether a condition fails in a parser in `other` that is none of this symptom.
+    /// Whether a check fails in the backend in `other` that is none of this symptom.
     pub(crate) fn fails_otherwise(&self, other: &Self) -> bool {
-        self.condition.is_some() && other.condition.is_some() && !self.has_shown(other)
+        self.check.is_some() && other.check.is_some() && !self.has_shown(other)
     }
 
-    /// Whether the same condition fails in a parser in `other`, or one that varies with this one.
+    /// Whether the same check fails in the backend in `other`, or one that varies with this one.
     fn has_shown(&self, other: &Self) -> bool {
-        self.condition == other.condition
-            || other.condition.as_ref().is_some_and(|condition| self.varying.contains(condition))
+        self.check == other.check || other.check.as_ref().is_some_and(|check| self.varying.contains(check))
     }
 
     /// The place of the divergence of this kind among `divergences`; 0 if none is.

@@ -103,7 +103,8 @@ fn recognize_checked(
             |record: &CaseRecord| record.case == checked.case && record.findings.contains(&found.slug);
         let is_it = checked.recurs_as(&found.finding)
             || checked.lists_beside(&found.finding)
-            || checked.signature == found.finding.signature && records.iter().any(is_shown);
+            || checked.current_signature() == found.finding.current_signature()
+                && records.iter().any(is_shown);
         is_it && !not_checked.contains(&found.slug)
     };
     for found in report.findings.iter().filter(|found| found.new && is_recorded(found)) {

@@ -24,7 +24,7 @@ use crate::{
     Exit, Failure, asked,
     finding_folder::ensure_case,
     interruption,
-    known::known_folders,
+    known::{known_folders, warn_of_incomplete},
     output::{note, warning, write},
     page,
     run_log::RunLog,
@@ -60,6 +60,7 @@ fn check_one(model: &Path, arguments: &Arguments) -> Result<Exit, Failure> {
         note_opaque(model, variants.len());
     }
     let known = known_folders(&arguments.known)?;
+    warn_of_incomplete(&known)?;
     let settings = WorkerSettings { log: log.as_ref(), limits: arguments.limits };
     let running = Running { variants, directory: &directory, settings, stop };
     let path = model.display().to_string();

@@ -17,7 +17,7 @@ use twinfer_workers::WorkerCommand;
 use super::{Arguments, variants};
 use crate::{
     Failure,
-    known::known_folders,
+    known::{known_folders, warn_of_incomplete},
     mps, option_sample,
     provision::{provision, verify_in_background},
     worker::worker_with,
@@ -128,6 +128,12 @@ fn ladder(budget: Budget) -> Ladder {
 /// The folders of known findings: the given ones, which must exist, or those of the run to resume, or the default one if it
 /// exists.
 fn known(given: &[PathBuf], recorded: Option<&Settings>) -> Result<Vec<PathBuf>, Failure> {
+    let folders = folders_of_known(given, recorded)?;
+    warn_of_incomplete(&folders)?;
+    Ok(folders)
+}
+
+fn folders_of_known(given: &[PathBuf], recorded: Option<&Settings>) -> Result<Vec<PathBuf>, Failure> {
     if let Some(recorded) = recorded.filter(|_| given.is_empty()) {
         return Ok(recorded.known.iter().map(|known| known.folder.clone()).collect());
     }
