@@ -23,7 +23,7 @@ const RENAMED: &str = "renamed";
 /// The word that introduces findings that one run has, and whose cases the other did not run.
 const NOT_RUN: &str = "not run";
 
-/// The word that introduces findings whose cases a backend refuses in the later run as it documents, or of which nothing else says what is right.
+/// The word that introduces findings whose cases a backend refuses in the later run as it documents, or on which nothing was compared there.
 const NOT_JUDGED: &str = "not judged";
 
 /// The word that introduces findings that one run has, and whose cases the other ran and did not investigate.
@@ -43,7 +43,7 @@ pub struct Difference {
     /// Findings of the earlier run whose cases show no finding in the later run, where one of them at least was judged.
     pub gone: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show no finding in the later run, where none of them was judged: the backend refuses them as it
-    /// documents, or nothing says what is right.
+    /// documents, nothing says what is right, or nothing was compared.
     pub unjudged: Vec<FindingCount>,
     /// Findings of the earlier run whose cases show other findings in the later run.
     pub changed: Vec<Changed>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use twinfer_case::{
-    BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Signature, Variant, Verdict,
+    BackendName, CaseHash, CaseRecord, Event, Finding, FindingCount, Signature, Variant, VariantRecord,
 };
 
 use crate::{Report, ReportedFinding, Reporter, ending, numbers::counted, uncompared};
@@ -49,7 +49,7 @@ pub struct RunFindings {
     open: BTreeSet<CaseHash>,
     /// Cases that a variant of a backend left out because others hang.
     left_out: BTreeMap<BackendName, BTreeSet<CaseHash>>,
-    /// Cases that a variant of a backend conforms or diverges on.
+    /// Cases on which a variant of a backend was compared, or diverges.
     judged: BTreeMap<BackendName, BTreeSet<CaseHash>>,
     by_slug: BTreeMap<String, BTreeSet<CaseHash>>,
 }
@@ -74,8 +74,9 @@ impl RunFindings {
         for left_out in record.variants.iter().filter(|variant| !variant.has_run()) {
             self.left_out.entry(left_out.variant.backend.clone()).or_default().insert(record.case);
         }
-        let is_judged = |verdict: &Verdict| matches!(verdict, Verdict::Conforms | Verdict::Diverges(_));
-        for judged in record.variants.iter().filter(|variant| is_judged(&variant.verdict)) {
+        let is_judged =
+            |variant: &VariantRecord| variant.is_compared() || !variant.verdict.divergences().is_empty();
+        for judged in record.variants.iter().filter(|variant| is_judged(variant)) {
             self.judged.entry(judged.variant.backend.clone()).or_default().insert(record.case);
         }
         for slug in &record.findings {

@@ -626,32 +626,34 @@ fn finding_is_not_changed_into_a_known_one_of_another_backend() {
 fn finding_whose_cases_are_not_judged_any_more_is_not_gone() {
     let finding = fixture::findings().remove(0);
     let earlier = run_showing(&[('1', &[&finding]), ('2', &[&finding])]);
-    let later = |verdicts: [Verdict; 2]| {
+    let later = |verdicts: [(Verdict, bool); 2]| {
         let mut later = RunFindings::default();
         for event in fixture::events() {
             if let Event::CampaignStarted { .. } = event {
                 later.on_event(&event);
             }
         }
-        for (digit, verdict) in ["1", "2"].into_iter().zip(verdicts) {
+        for (digit, (verdict, compared)) in ["1", "2"].into_iter().zip(verdicts) {
             let mut record = fixture::records().remove(0);
             record.case = digit.repeat(64).parse().unwrap();
             (record.findings, record.open) = (Vec::new(), Vec::new());
             record.variants.retain(|one| one.variant.backend == finding.signature.backend);
-            record.variants.iter_mut().for_each(|one| one.verdict = verdict.clone());
-            assert!(!record.variants.is_empty());
+            for one in &mut record.variants {
+                (one.verdict, one.compared) = (verdict.clone(), compared);
+            }
+            assert!(record.variants.iter().any(|one| one.outcome.is_some()));
             later.on_event(&Event::CaseFinished { record });
         }
         later
     };
-    let refused = || Verdict::Unsupported("a-rule".to_owned());
+    let refused = || (Verdict::Unsupported("a-rule".to_owned()), false);
     let slug = finding.signature.slug();
-    let unjudged = between(&earlier, &later([refused(), Verdict::Vacuous]));
+    let unjudged = between(&earlier, &later([refused(), (Verdict::Conforms, false)]));
     assert!(unjudged.gone.is_empty() && unjudged.changed.is_empty(), "{unjudged:?}");
     assert_eq!(unjudged.unjudged.iter().map(|one| &*one.slug).collect::<Vec<_>>(), [&*slug]);
     assert!(unjudged.render(Format::Terminal).unwrap().contains(&format!("not judged {slug}")));
     assert!(unjudged.render(Format::Junit).unwrap().contains("its cases were not judged"));
-    let gone = between(&earlier, &later([refused(), Verdict::Conforms]));
+    let gone = between(&earlier, &later([refused(), (Verdict::Conforms, true)]));
     assert_eq!((gone.gone.len(), gone.unjudged.len()), (1, 0), "{gone:?}");
 }
 

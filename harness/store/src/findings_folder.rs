@@ -289,13 +289,20 @@ mod tests {
     use super::*;
     use crate::adopt;
 
+    fn golden_cases() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases")
+    }
+
+    /// The folder of a finding.
+    fn stored() -> PathBuf {
+        golden_cases().join("ort-cpu-parse-crash-convtranspose-0c8bd0e2")
+    }
+
     #[test]
     fn finding_that_is_added_again_keeps_where_it_was_seen() {
-        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let out = tempfile::tempdir().unwrap();
         let folder = FindingsFolder::at(out.path());
-        let adopted = adopt(&stored, out.path()).unwrap();
+        let adopted = adopt(&stored(), out.path()).unwrap();
         let finding = read_finding(&adopted).unwrap().unwrap();
         let mut seen_again = finding.clone();
         let version = "another".to_owned().into();
@@ -309,7 +316,7 @@ mod tests {
     /// Some were named before signatures had the condition that a parser names.
     #[test]
     fn known_findings_are_described_by_the_names_of_their_folders() {
-        let folder = FindingsFolder::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases"));
+        let folder = FindingsFolder::at(&golden_cases());
         let names = folder.describe().unwrap().names.unwrap();
         assert!(names.len() > 20 && names.iter().all(|name| folder.finding(name).is_dir()), "{names:?}");
     }
@@ -317,11 +324,9 @@ mod tests {
     /// As after `explain`, which writes into the folder of the finding.
     #[test]
     fn known_findings_that_are_recognized_otherwise_have_another_checksum() {
-        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let out = tempfile::tempdir().unwrap();
         let folder = FindingsFolder::at(out.path());
-        let finding = read_finding(&adopt(&stored, out.path()).unwrap()).unwrap().unwrap();
+        let finding = read_finding(&adopt(&stored(), out.path()).unwrap()).unwrap().unwrap();
         let checksum = || folder.describe().unwrap().checksum;
         let before = checksum();
         folder.update(&Finding { cut_short: true, ..finding.clone() }).unwrap();
@@ -332,12 +337,10 @@ mod tests {
 
     #[test]
     fn finding_without_its_case_is_incomplete() {
-        let golden_cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/cases");
-        assert_eq!(FindingsFolder::at(&golden_cases).incomplete().unwrap(), [""; 0].map(PathBuf::from));
+        assert_eq!(FindingsFolder::at(&golden_cases()).incomplete().unwrap(), [""; 0].map(PathBuf::from));
         let out = tempfile::tempdir().unwrap();
-        let stored = golden_cases.join("ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         for missing in [FINDING, "case.json"] {
-            let adopted = adopt(&stored, out.path()).unwrap();
+            let adopted = adopt(&stored(), out.path()).unwrap();
             fs::remove_file(adopted.join(missing)).unwrap();
             let incomplete = FindingsFolder::at(out.path()).incomplete().unwrap();
             assert_eq!(incomplete, std::slice::from_ref(&adopted), "{missing}");
@@ -359,11 +362,9 @@ mod tests {
 
     #[test]
     fn finding_that_is_added_again_keeps_no_file_of_the_one_before() {
-        let stored = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../golden/cases/ort-cpu-parse-crash-convtranspose-0c8bd0e2");
         let out = tempfile::tempdir().unwrap();
         let folder = FindingsFolder::at(out.path());
-        let adopted = adopt(&stored, out.path()).unwrap();
+        let adopted = adopt(&stored(), out.path()).unwrap();
         let finding = read_finding(&adopted).unwrap().unwrap();
         let stray = adopted.join("test_data_set_1");
         fs::create_dir(&stray).unwrap();
